@@ -1,0 +1,241 @@
+// The one writer of hot tables: gathers what is offered, commits it in one transaction, then settles each offer.
+import { Clock, Context, Effect, Layer, Schedule } from "effect"
+import type { NodeId } from "../schema/Ids.ts"
+import { JournalStore, type Write } from "../src/store/Journal.ts"
+import { FiberRegister, noteFailure, supervised, type Watch } from "./FiberStatus.ts"
+
+/** Rows waiting for one commit. A commit of this many takes about 20 ms; past it the disk is not keeping up. */
+export const rowsMax = 4096
+/** Vectors waiting for one commit, in doubles: 32 MB. */
+const arenaMax = 4_194_304
+const arenaFirst = 65_536
+/** With this many rows waiting there is nothing to gain by waiting longer. */
+const rowsEager = 64
+/** At the latest after this a waiting row is committed; fewer commits cost less, and nobody notices 5 ms. */
+const lingerMs = 5
+/** How long an admin transaction may stand between two attempts to commit. */
+const busyRetryMs = 1
+
+/** Called once per offer, after the commit that holds it (true) or that failed (false). */
+export type Settle = (committed: boolean) => void
+/** The same for a row, with its vector: valid only during the call. */
+export type SettleRow = (committed: boolean, vector: Float64Array) => void
+
+export interface RowOffer {
+  readonly nodeId: NodeId
+  readonly receivedAt: number
+  readonly details: string | null
+  readonly checkpoint: string | null
+}
+
+export interface JournalFigures {
+  rows: number
+  commits: number
+  failures: number
+  commitMsLast: number
+  commitMsMax: number
+}
+
+export class Journal extends Context.Tag("runtime/Journal")<
+  Journal,
+  {
+    /** Why writes are refused right now, or undefined when they are taken. */
+    readonly closed: () => string | undefined
+    /** Whether another row would be taken: asked before a turn, because a turn that cannot be written must be undone. */
+    readonly room: () => boolean
+    /** Copies the first `size` values; gives the row's seq, or 0 when the journal is full or closed. */
+    readonly offerRow: (row: RowOffer, vector: Float64Array, size: number, settle: SettleRow) => number
+    /** False when the journal is full or closed. */
+    readonly offer: (write: Exclude<Write, { kind: "row" }>, settle: Settle) => boolean
+    /** Settles with the commit of everything offered so far; at once when nothing waits. False when full. */
+    readonly afterCommit: (settle: Settle) => boolean
+    /** Waits until everything offered so far is settled. */
+    readonly flushed: Effect.Effect<void>
+    readonly figures: JournalFigures
+    readonly lastSeq: () => number
+  }
+>() {}
+
+interface Batch {
+  readonly writes: Array<Write>
+  readonly settles: Array<Settle>
+  used: number
+}
+
+/** Everything the writer owns. Only the journal's fiber commits; offers come from any synchronous caller. */
+class Writer {
+  batch: Batch = { writes: [], settles: [], used: 0 }
+  arena = new Float64Array(arenaFirst)
+  /** The memory of the batch being settled: an offer made by a settle must not overwrite what others still read. */
+  private spare = new Float64Array(arenaFirst)
+  seq: number
+  failure: string | undefined
+  /** SQLite's error code of the failure. */
+  failureCode = ""
+  committedAt = 0
+  wake: (() => void) | undefined
+  readonly figures: JournalFigures = { rows: 0, commits: 0, failures: 0, commitMsLast: 0, commitMsMax: 0 }
+  private readonly store: Context.Tag.Service<typeof JournalStore>
+  private readonly clock: Clock.Clock
+
+  constructor(store: Context.Tag.Service<typeof JournalStore>, clock: Clock.Clock) {
+    this.store = store
+    this.clock = clock
+    this.seq = store.lastSeq()
+  }
+
+  /** A place in the arena for `size` doubles, or -1 when it is full. Grown only while nothing refers to it. */
+  private reserve(size: number): number {
+    const { batch } = this
+    if (batch.used + size > this.arena.length) {
+      if (batch.used + size > arenaMax) return -1
+      // Rows already offered keep views of the old memory, which stays alive and unchanged until they are settled.
+      this.arena = new Float64Array(Math.min(arenaMax, Math.max(this.arena.length * 2, batch.used + size)))
+    }
+    const at = batch.used
+    batch.used += size
+    return at
+  }
+
+  offerRow(row: RowOffer, vector: Float64Array, size: number, settle: SettleRow): number {
+    if (this.failure !== undefined || this.batch.settles.length >= rowsMax) return 0
+    const at = this.reserve(size)
+    if (at < 0) return 0
+    const place = this.arena.subarray(at, at + size)
+    place.set(size === vector.length ? vector : vector.subarray(0, size))
+    const seq = ++this.seq
+    const { checkpoint, details, nodeId, receivedAt } = row
+    const bytes = Buffer.from(place.buffer, place.byteOffset, place.byteLength)
+    this.push({ kind: "row", seq, nodeId, receivedAt, vector: bytes, details, checkpoint }, (committed) =>
+      settle(committed, place)
+    )
+    return seq
+  }
+
+  push(write: Write | undefined, settle: Settle): void {
+    if (write !== undefined) this.batch.writes.push(write)
+    this.batch.settles.push(settle)
+    if (this.wake !== undefined && (this.batch.settles.length === 1 || this.batch.settles.length === rowsEager)) {
+      this.wake()
+    }
+  }
+
+  /** One transaction, then every settle. A failure closes the journal until `repair` succeeds. */
+  commit(): void {
+    const { batch } = this
+    if (batch.settles.length === 0) return
+    this.batch = { writes: [], settles: [], used: 0 }
+    const settled = this.arena
+    this.arena = this.spare
+    this.spare = settled
+    const startedAt = performance.now()
+    let committed = true
+    try {
+      if (batch.writes.length > 0) this.store.write(batch.writes)
+    } catch (cause) {
+      committed = false
+      this.figures.failures++
+      this.failure = cause instanceof Error ? cause.message : String(cause)
+      this.failureCode = cause instanceof Error && "code" in cause ? String(cause.code) : ""
+    }
+    this.committedAt = this.clock.unsafeCurrentTimeMillis()
+    if (committed) {
+      this.figures.commits++
+      this.figures.rows += batch.writes.length
+      this.figures.commitMsLast = performance.now() - startedAt
+      this.figures.commitMsMax = Math.max(this.figures.commitMsMax, this.figures.commitMsLast)
+    }
+    for (const settle of batch.settles) settle(committed)
+  }
+
+  /** Suspends until a commit is due: something waits, and it waited long enough or is much. */
+  readonly due = Effect.async<void>((resume) => {
+    let timer: NodeJS.Timeout | undefined
+    let immediate: NodeJS.Immediate | undefined
+    const fire = () => {
+      this.wake = undefined
+      resume(Effect.void)
+    }
+    const arm = () => {
+      const waiting = this.batch.settles.length
+      if (waiting === 0) return
+      clearTimeout(timer)
+      const rest = lingerMs - (this.clock.unsafeCurrentTimeMillis() - this.committedAt)
+      // After the poll phase: all requests that were ready at once share the commit.
+      if (waiting >= rowsEager || rest <= 0) immediate ??= setImmediate(fire)
+      else timer = setTimeout(fire, rest)
+    }
+    this.wake = arm
+    arm()
+    return Effect.sync(() => {
+      this.wake = undefined
+      clearTimeout(timer)
+      clearImmediate(immediate)
+    })
+  })
+}
+
+/** From a quarter of a second to five: space may come back any moment, and a probe is cheap. */
+const repairPolicy = Schedule.exponential("250 millis").pipe(Schedule.union(Schedule.spaced("5 seconds")))
+
+const repair = (writer: Writer, store: Context.Tag.Service<typeof JournalStore>, watch: Watch) =>
+  Effect.gen(function* () {
+    const message = writer.failure ?? "unknown"
+    noteFailure(watch, message, yield* Clock.currentTimeMillis)
+    yield* Effect.logError("the journal cannot write; reports are refused until it can").pipe(
+      Effect.annotateLogs({ cause: message })
+    )
+    yield* Effect.try(() => {
+      // A full disk leaves the connection sound; after an I/O error SQLite's view of the file cannot be trusted.
+      if (writer.failureCode !== "SQLITE_FULL") store.reopen()
+      store.probe()
+    }).pipe(Effect.retry(repairPolicy), Effect.orDie)
+    writer.seq = Math.max(writer.seq, store.lastSeq())
+    writer.failure = undefined
+    watch.state = "running"
+    yield* Effect.logInfo("the journal writes again")
+  })
+
+const make = Effect.gen(function* () {
+  const store = yield* JournalStore
+  const clock = yield* Effect.clock
+  const writer = new Writer(store, clock)
+  const register = yield* FiberRegister
+  const watch = register.register("Journal", () => writer.batch.settles.length, rowsMax)
+
+  const turn = Effect.gen(function* () {
+    yield* writer.due
+    while (store.busy()) yield* Effect.sleep(busyRetryMs)
+    writer.commit()
+    if (writer.failure !== undefined) yield* repair(writer, store, watch)
+  })
+  yield* Effect.forkScoped(supervised(watch, Effect.forever(turn)))
+  // What is still waiting when the scope closes is committed, so that every offer is settled.
+  yield* Effect.addFinalizer(() => Effect.sync(() => writer.commit()))
+
+  return Journal.of({
+    closed: () => writer.failure,
+    room: () =>
+      writer.failure === undefined && writer.batch.settles.length < rowsMax && writer.batch.used < arenaMax / 2,
+    offerRow: (row, vector, size, settle) => writer.offerRow(row, vector, size, settle),
+    offer: (write, settle) => {
+      if (writer.failure !== undefined || writer.batch.settles.length >= rowsMax) return false
+      writer.push(write, settle)
+      return true
+    },
+    afterCommit: (settle) => {
+      if (writer.batch.settles.length === 0) settle(true)
+      else if (writer.batch.settles.length >= rowsMax) return false
+      else writer.push(undefined, settle)
+      return true
+    },
+    flushed: Effect.async<void>((resume) => {
+      if (writer.batch.settles.length === 0) resume(Effect.void)
+      else writer.push(undefined, () => resume(Effect.void))
+    }),
+    figures: writer.figures,
+    lastSeq: () => writer.seq
+  })
+})
+
+export const layer = Layer.scoped(Journal, make)

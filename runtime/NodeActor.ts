@@ -1,0 +1,265 @@
+// One node: a bounded mailbox, the state that only it touches, and the view it publishes after commit.
+import type { NodeId } from "../schema/Ids.ts"
+import type { NodeReport } from "../schema/Report.ts"
+import type { UpdateManifest } from "../schema/Upgrade.ts"
+import type { Static } from "../schema/Static.ts"
+import { type Arrival, changesIn, type Details } from "../src/core/Details.ts"
+import { flatten } from "../src/core/Flatten.ts"
+import { type Layout, layoutOf } from "../src/core/Layout.ts"
+import {
+  checkpointOf,
+  faultsOf,
+  type Intern,
+  type Message,
+  type NodeState,
+  type Outcome
+} from "../src/core/NodeState.ts"
+import { emptyView, type NodeView } from "../src/core/NodeView.ts"
+import { noUpgrade, requested, type UpgradeState } from "../src/core/Upgrade.ts"
+import type { Journal } from "./Journal.ts"
+import type { Context } from "effect"
+
+/** Messages that wait while the actor restarts; an agent sends one every few seconds and waits for its answer. */
+export const mailboxMax = 8
+/** Applied reports between two checkpoints: replay of a node folds at most so many rows. */
+export const checkpointEvery = 40
+/** Crashes in a row after which a node is parked: its reports are refused at once until a restart succeeds. */
+export const parkAfter = 5
+
+/** Answers one agent: exactly one of the two is called, exactly once. */
+export interface Reply {
+  readonly acknowledge: (update: UpdateManifest | null, applied: boolean) => void
+  readonly refuse: () => void
+}
+export type Mail =
+  | {
+      readonly _tag: "Report"
+      readonly report: NodeReport
+      readonly arrival: Arrival
+      readonly receivedAt: number
+      readonly reply: Reply
+    }
+  | { readonly _tag: "Static"; readonly body: Static; readonly receivedAt: number; readonly reply: Reply }
+
+export type ActorStatus = "restoring" | "running" | "restarting" | "parked" | "stopped"
+
+/** What all actors of a process share. */
+export interface Shared {
+  readonly journal: Context.Tag.Service<typeof Journal>
+  readonly step: (state: NodeState, message: Message, intern: Intern) => Outcome
+  readonly intern: Intern
+  /** Grows as vectors do; only used inside one synchronous turn. */
+  scratch: Float64Array
+  revision: number
+  readonly published: (actor: NodeActor) => void
+  readonly renamed: (id: NodeId, hostname: string) => void
+}
+
+export class NodeActor {
+  readonly id: NodeId
+  readonly view: NodeView
+  status: ActorStatus = "restoring"
+  restarts = 0
+  crashesInRow = 0
+  lastError: string | null = null
+  lastErrorAt: number | null = null
+  /** Seq of the last row offered and of the last row that a checkpoint covers. */
+  lastSeq = 0
+  checkpointSeq = 0
+  private sinceCheckpoint = 0
+  private state: NodeState | undefined
+  /** The upgrade task outlives a crash of the actor, though not one of the process. */
+  private carried: UpgradeState = noUpgrade
+  private readonly mailbox: Array<Mail> = []
+  /** Set while the node's fiber waits for its actor to end. */
+  ended: ((why: Ended) => void) | undefined
+  private readonly shared: Shared
+
+  constructor(id: NodeId, shared: Shared) {
+    this.id = id
+    this.view = emptyView(id)
+    this.shared = shared
+  }
+
+  get depth(): number {
+    return this.mailbox.length
+  }
+
+  /** False when the node cannot take it: parked, stopped or its mailbox is full. */
+  offer(mail: Mail): boolean {
+    if (this.status === "parked" || this.status === "stopped" || this.mailbox.length >= mailboxMax) return false
+    this.mailbox.push(mail)
+    if (this.status === "running") this.drain()
+    return true
+  }
+
+  /** Makes an upgrade pending. Volatile by contract, so nothing is written. */
+  upgrade(manifest: UpdateManifest): void {
+    if (this.state === undefined) this.carried = requested(this.carried, manifest)
+    else this.shared.step(this.state, { _tag: "UpgradeRequested", manifest }, this.shared.intern)
+  }
+
+  /** Takes over a restored state, publishes it and works off what waited. */
+  start(state: NodeState, vector: Float64Array | undefined, lastSeq: number, checkpointSeq: number): void {
+    this.state = state
+    state.upgrade = this.carried
+    this.carried = noUpgrade
+    this.lastSeq = lastSeq
+    this.checkpointSeq = checkpointSeq
+    this.sinceCheckpoint = 0
+    this.status = "running"
+    if (vector !== undefined && state.layout !== undefined && state.details !== undefined) {
+      this.publish(state.receivedAt, state.layout, state.details, vector)
+    }
+    if (state.statics !== undefined) this.publishStatics()
+    this.drain()
+  }
+
+  /** Ends the actor for good; what waits is refused. */
+  stop(): void {
+    this.status = "stopped"
+    this.refuseAll()
+  }
+
+  refuseAll(): void {
+    for (const mail of this.mailbox.splice(0)) mail.reply.refuse()
+  }
+
+  /** The window of the running node, for the recent view; undefined while it restarts. */
+  get window(): NodeState["window"] | undefined {
+    return this.state?.window
+  }
+
+  /** Offers a checkpoint of the published state when rows up to `seq` are not covered by one. True when none is due. */
+  coverUpTo(seq: number): boolean {
+    if (this.checkpointSeq >= Math.min(this.lastSeq, seq)) return true
+    const checkpoint = this.state === undefined ? undefined : checkpointOf(this.state)
+    // Only a quiet node: with a report in flight its next regular checkpoint covers the rows soon.
+    if (checkpoint === undefined || this.state?.receivedAt !== this.view.receivedAt) return false
+    const { lastSeq, view } = this
+    const vector = Buffer.from(view.vector.buffer, view.vector.byteOffset, view.vector.byteLength)
+    this.shared.journal.offer(
+      {
+        kind: "checkpoint",
+        seq: lastSeq,
+        nodeId: this.id,
+        receivedAt: view.receivedAt,
+        vector,
+        checkpoint: JSON.stringify(checkpoint)
+      },
+      (committed) => {
+        if (committed) this.checkpointSeq = Math.max(this.checkpointSeq, lastSeq)
+      }
+    )
+    return false
+  }
+
+  private drain(): void {
+    while (this.status === "running" && this.mailbox.length > 0) {
+      const mail = this.mailbox.shift() as Mail
+      try {
+        if (mail._tag === "Report") this.takeReport(mail)
+        else this.takeStatic(mail)
+      } catch (cause) {
+        mail.reply.refuse()
+        this.end({ _tag: "Crashed", message: cause instanceof Error ? cause.message : String(cause) })
+      }
+    }
+  }
+
+  private end(why: Ended): void {
+    if (this.status !== "running") return
+    this.status = "restarting"
+    this.carried = this.state?.upgrade ?? noUpgrade
+    this.state = undefined
+    this.ended?.(why)
+  }
+
+  private takeReport({ arrival, receivedAt, reply, report }: Mail & { _tag: "Report" }): void {
+    const state = this.state as NodeState
+    const { shared } = this
+    const changes = changesIn(state.details, state.layout, report, arrival)
+    const layout = changes?.layout === undefined ? (state.layout as Layout) : layoutOf(changes.layout)
+    if (shared.scratch.length < layout.size) shared.scratch = new Float64Array(layout.size * 2)
+    const vector = shared.scratch
+    flatten(vector, layout, report)
+    const { update, verdict } = shared.step(state, { _tag: "Sample", receivedAt, vector, changes }, shared.intern)
+    const applied = verdict === "apply"
+    if (verdict === "duplicate") {
+      // The first copy may still wait for its commit; the repeat is acknowledged with it.
+      if (!shared.journal.afterCommit((ok) => (ok ? reply.acknowledge(update, false) : reply.refuse()))) reply.refuse()
+      return
+    }
+    const due = applied && ++this.sinceCheckpoint >= checkpointEvery
+    const kept = { layout: state.layout as Layout, details: state.details as Details }
+    const seq = shared.journal.offerRow(
+      {
+        nodeId: this.id,
+        receivedAt,
+        details: changes === undefined ? null : JSON.stringify(changes),
+        checkpoint: due ? JSON.stringify(checkpointOf(state)) : null
+      },
+      vector,
+      layout.size,
+      (committed, written) => {
+        if (!committed) return this.undo(reply)
+        if (due) this.checkpointSeq = Math.max(this.checkpointSeq, seq)
+        if (applied) this.publish(receivedAt, kept.layout, kept.details, written)
+        reply.acknowledge(update, applied)
+      }
+    )
+    if (seq === 0) return this.undo(reply)
+    this.lastSeq = seq
+    if (due) this.sinceCheckpoint = 0
+  }
+
+  private takeStatic({ body, receivedAt, reply }: Mail & { _tag: "Static" }): void {
+    const state = this.state as NodeState
+    this.shared.step(state, { _tag: "StaticReceived", receivedAt, body }, this.shared.intern)
+    const hostname = body.system.hostname.trim()
+    const taken = this.shared.journal.offer(
+      { kind: "static", nodeId: this.id, receivedAt, body: JSON.stringify(body), hostname },
+      (committed) => {
+        if (!committed) return this.undo(reply)
+        this.publishStatics()
+        this.shared.renamed(this.id, hostname)
+        reply.acknowledge(null, true)
+      }
+    )
+    if (!taken) this.undo(reply)
+  }
+
+  /** The state is ahead of the disk: refuse, and let the node's fiber rebuild it by replay. */
+  private undo(reply: Reply): void {
+    reply.refuse()
+    this.end({ _tag: "RolledBack" })
+  }
+
+  private publish(receivedAt: number, layout: Layout, details: Details, vector: Float64Array): void {
+    const { view } = this
+    if (view.vector.length !== layout.size) view.vector = new Float64Array(layout.size)
+    view.vector.set(vector.length === layout.size ? vector : vector.subarray(0, layout.size))
+    view.receivedAt = receivedAt
+    view.layout = layout
+    view.details = details
+    this.announce()
+  }
+
+  private publishStatics(): void {
+    this.view.statics = this.state?.statics
+    this.announce()
+  }
+
+  private announce(): void {
+    const { view } = this
+    if (this.state !== undefined) {
+      view.version = this.state.version
+      view.faults = faultsOf(this.state, view.receivedAt)
+    }
+    view.revision = ++this.shared.revision
+    this.shared.published(this)
+  }
+}
+
+/** Why an actor's run ended: a defect in its turn, or a commit that failed. */
+export type Ended = { readonly _tag: "Crashed"; readonly message: string } | { readonly _tag: "RolledBack" }

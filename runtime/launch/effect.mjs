@@ -1,0 +1,38 @@
+// Owns the reading of Effect's own diagnostics: which of them fail the check. Severities stand in tsconfig.json.
+import { readFileSync } from "node:fs"
+import { relative, sep } from "node:path"
+import { root } from "./install.mjs"
+
+// Programs outside the server own their clock, timers and environment: they run on plain Node, not inside Effect.
+const PLAIN_NODE = /^(test|bench|src\/agent)\//
+const NODE_GLOBALS = new Set(["globalDate", "globalTimers", "processEnv", "newPromise"])
+
+// `new Date(x)` converts a time that was handed in; only the call without an argument reads the clock.
+const isConversion = (finding, code) => finding.name === "globalDate" && /^new Date\(\s*[^)\s]/.test(code)
+
+const isAllowed = (finding, path, code) =>
+  (PLAIN_NODE.test(path) && NODE_GLOBALS.has(finding.name)) ||
+  (path === "runtime/Config.ts" && finding.name === "processEnv") ||
+  isConversion(finding, code)
+
+/**
+ * Judges the JSON report of `effect-language-service diagnostics`.
+ * @returns {{ ok: boolean, output: string }} not ok where an error stands or where no file was looked at
+ */
+export const judge = (json) => {
+  let report
+  try {
+    report = JSON.parse(json)
+  } catch {
+    return { ok: false, output: `no report could be read:\n${json}` }
+  }
+  const lines = report.diagnostics.flatMap((finding) => {
+    const path = relative(root, finding.file).split(sep).join("/")
+    const code = readFileSync(finding.file, "utf8").slice(finding.start, finding.start + finding.length)
+    return isAllowed(finding, path, code)
+      ? []
+      : [`${path}:${finding.line}:${finding.column} ${finding.name}: ${finding.message}`]
+  })
+  if (report.summary.filesChecked === 0) lines.push("no file was checked")
+  return { ok: lines.length === 0, output: lines.join("\n") }
+}

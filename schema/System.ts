@@ -1,0 +1,63 @@
+// What the service says of itself: versions, brand, identity and the status of its long-lived fibers.
+import { Schema } from "effect"
+
+export const VersionAnswer = Schema.Struct({
+  version: Schema.String,
+  node_version: Schema.String
+}).annotations({ identifier: "Version" })
+
+export const Brand = Schema.Struct({
+  logo_url: Schema.String,
+  page_title: Schema.String,
+  topbar_text: Schema.String
+}).annotations({ identifier: "Brand" })
+export type Brand = typeof Brand.Type
+
+export const IdentityAnswer = Schema.Struct({ install_id: Schema.String, created: Schema.Boolean }).annotations({
+  identifier: "Identity"
+})
+
+/** One long-lived fiber: what waits for it, how often it was restarted and what it last died of. */
+export const FiberStatus = Schema.Struct({
+  name: Schema.String,
+  state: Schema.Literal("running", "restarting", "parked", "stopped"),
+  depth: Schema.Int,
+  depth_max: Schema.Int,
+  restarts: Schema.Int,
+  last_error: Schema.NullOr(Schema.String),
+  last_error_at: Schema.NullOr(Schema.String)
+}).annotations({ identifier: "FiberStatus" })
+export type FiberStatus = typeof FiberStatus.Type
+
+/** `received = acknowledged + refused + rejected + in_flight` holds at every moment. */
+export const IntakeStatus = Schema.Struct({
+  received: Schema.Int,
+  acknowledged: Schema.Int,
+  refused: Schema.Int,
+  rejected: Schema.Int,
+  in_flight: Schema.Int,
+  not_applied: Schema.Int,
+  dropped_pieces: Schema.Int
+}).annotations({ identifier: "IntakeStatus" })
+export type IntakeStatus = typeof IntakeStatus.Type
+
+export const SystemStatus = Schema.Struct({
+  version: Schema.String,
+  started_at: Schema.String,
+  ready: Schema.Boolean,
+  ready_reason: Schema.NullOr(Schema.String),
+  rss_bytes: Schema.Int,
+  event_loop_block_ms: Schema.Number,
+  intake: IntakeStatus,
+  journal: Schema.Struct({
+    rows: Schema.Int,
+    commits: Schema.Int,
+    failures: Schema.Int,
+    commit_ms_last: Schema.Number,
+    commit_ms_max: Schema.Number,
+    database_bytes: Schema.Int
+  }),
+  nodes: Schema.Struct({ total: Schema.Int, running: Schema.Int, restarting: Schema.Int, parked: Schema.Int }),
+  fibers: Schema.Array(FiberStatus)
+}).annotations({ identifier: "SystemStatus" })
+export type SystemStatus = typeof SystemStatus.Type

@@ -1,0 +1,21 @@
+// The whole HTTP API as one value; handlers, the OpenAPI document and the method table derive from it.
+import { HttpApi, OpenApi } from "@effect/platform"
+import { AuthApi } from "./Auth.ts"
+import { FrontApi } from "./Front.ts"
+import { GroupsApi } from "./Groups.ts"
+import { NodesApi } from "./Nodes.ts"
+import { ReportingApi } from "./Reporting.ts"
+import { SystemApi } from "./System.ts"
+
+export class Api extends HttpApi.make("watchpost")
+  .add(AuthApi)
+  .add(FrontApi)
+  .add(ReportingApi)
+  .add(GroupsApi)
+  .add(NodesApi)
+  .add(SystemApi)
+  .annotate(OpenApi.Title, "Watchpost")
+  .annotate(
+    OpenApi.Description,
+    "Every path answers with and without its trailing slash; errors are {code, message}."
+  ) {}

@@ -1,0 +1,166 @@
+// The state of one node and step(), the one place where a report changes anything; replay runs through it too.
+import type { NodeFault } from "../../schema/Node.ts"
+import type { UpdateManifest } from "../../schema/Upgrade.ts"
+import type { Static } from "../../schema/Static.ts"
+import { type Changes, type Details, merged } from "./Details.ts"
+import { Host, type Layout, layoutOf, type LayoutNames } from "./Layout.ts"
+import { conflictAt, emptyOrigin, judge, originOf, type OriginState, type Verdict } from "./Origin.ts"
+import { manifestOf, noUpgrade, reported, requested, type UpgradeState } from "./Upgrade.ts"
+import { Window } from "./Window.ts"
+
+/** Owned by exactly one actor; plain and mutable. */
+export interface NodeState {
+  layout: Layout | undefined
+  details: Details | undefined
+  /** Receive time of the last applied report, milliseconds; 0 before the first. */
+  receivedAt: number
+  readonly window: Window
+  readonly origin: OriginState
+  upgrade: UpgradeState
+  statics: Statics | undefined
+  /** Version of the last metrics or static report, whichever is newer. */
+  version: string | undefined
+}
+
+export interface Statics {
+  readonly receivedAt: number
+  readonly body: Static
+}
+
+/** One report as it is journaled and replayed: numbers, and the sections that changed. */
+export interface Sample {
+  readonly _tag: "Sample"
+  readonly receivedAt: number
+  /** At least `layout.size` values; only read during the step. */
+  readonly vector: Float64Array
+  readonly changes: Changes | undefined
+}
+export interface StaticReceived {
+  readonly _tag: "StaticReceived"
+  readonly receivedAt: number
+  readonly body: Static
+}
+export interface UpgradeRequested {
+  readonly _tag: "UpgradeRequested"
+  readonly manifest: UpdateManifest
+}
+export type Message = Sample | StaticReceived | UpgradeRequested
+
+/** What a step decided. Only an applied sample changes figures; the others are acknowledged and counted. */
+export interface Outcome {
+  readonly verdict: Verdict
+  readonly update: UpdateManifest | null
+}
+
+/** Gives one shared layout per set of names, so that ten thousand equal nodes hold one. */
+export type Intern = (names: LayoutNames) => Layout
+
+export const emptyState = (): NodeState => ({
+  layout: undefined,
+  details: undefined,
+  receivedAt: 0,
+  window: new Window(),
+  origin: emptyOrigin(),
+  upgrade: noUpgrade,
+  statics: undefined,
+  version: undefined
+})
+
+const applied: Outcome = { verdict: "apply", update: null }
+
+const stepSample = (state: NodeState, sample: Sample, intern: Intern): Outcome => {
+  const details = merged(state.details, sample.changes)
+  const { receivedAt, vector } = sample
+  const sent = originOf(
+    details.hostname,
+    vector[Host.reportedAt] as number,
+    vector[Host.uptimeSec] as number,
+    receivedAt
+  )
+  const verdict = judge(state.origin, sent)
+  if (verdict === "apply") {
+    if (state.layout === undefined || sample.changes?.layout !== undefined) state.layout = intern(details.layout)
+    state.details = details
+    state.receivedAt = receivedAt
+    // Whichever of metrics and static is newer names the version, in any order of replay.
+    if ((state.statics?.receivedAt ?? 0) <= receivedAt) state.version = details.version
+    state.upgrade = reported(state.upgrade, details.version)
+    state.window.push(receivedAt, vector, state.layout.size)
+  }
+  return state.upgrade === noUpgrade && verdict === "apply" ? applied : { verdict, update: manifestOf(state.upgrade) }
+}
+
+/**
+ * Applies one message. Deterministic: the same state and messages give the same state and outcomes,
+ * which is what makes recovery a replay.
+ */
+export const step = (state: NodeState, message: Message, intern: Intern = layoutOf): Outcome => {
+  switch (message._tag) {
+    case "Sample":
+      return stepSample(state, message, intern)
+    case "StaticReceived":
+      if (state.statics === undefined || message.receivedAt >= state.statics.receivedAt) {
+        state.statics = { receivedAt: message.receivedAt, body: message.body }
+        if (message.receivedAt >= state.receivedAt) state.version = message.body.version
+        state.upgrade = reported(state.upgrade, message.body.version)
+      }
+      return { verdict: "apply", update: manifestOf(state.upgrade) }
+    case "UpgradeRequested":
+      state.upgrade = requested(state.upgrade, message.manifest)
+      return { verdict: "apply", update: message.manifest }
+  }
+}
+
+/** Report interval that the node announced, milliseconds; agents default to 3 s. */
+export const intervalMs = (state: NodeState): number => (state.statics?.body.report_interval_seconds ?? 3) * 1000
+
+/** What is wrong with the node at `now`, readable. */
+export const faultsOf = (state: NodeState, now: number): ReadonlyArray<NodeFault> => {
+  const faults: Array<NodeFault> = []
+  const since = conflictAt(state.origin, now)
+  if (since !== undefined) {
+    faults.push({
+      kind: "two_agents",
+      message: "two agents report with this node's secret; only the first is shown",
+      since: new Date(since).toISOString()
+    })
+  }
+  const dropped = state.details?.dropped ?? []
+  if (dropped.length > 0) {
+    faults.push({
+      kind: "malformed_pieces",
+      message: `dropped from the last report: ${dropped.join("; ")}`,
+      since: new Date(state.receivedAt).toISOString()
+    })
+  }
+  return faults
+}
+
+/** What a checkpoint holds beside the vector: everything a state needs that replay does not bring back. */
+export interface Checkpoint {
+  readonly details: Details
+  readonly origin: OriginState
+}
+
+export const checkpointOf = (state: NodeState): Checkpoint | undefined =>
+  state.details === undefined ? undefined : { details: state.details, origin: state.origin }
+
+/** The state at a checkpoint: the last applied vector with its receive time, behind which replay goes on. */
+export const restored = (
+  checkpoint: Checkpoint,
+  receivedAt: number,
+  vector: Float64Array,
+  intern: Intern = layoutOf
+): NodeState => {
+  const layout = intern(checkpoint.details.layout)
+  const state: NodeState = {
+    ...emptyState(),
+    layout,
+    details: { ...checkpoint.details, layout },
+    receivedAt,
+    origin: { ...emptyOrigin(), ...checkpoint.origin },
+    version: checkpoint.details.version
+  }
+  state.window.push(receivedAt, vector, layout.size)
+  return state
+}

@@ -1,0 +1,35 @@
+// What the outside may see of a node: the figures of its last committed report. Replaced as a whole, read synchronously.
+import type { NodeId } from "../../schema/Ids.ts"
+import type { Details } from "./Details.ts"
+import type { Layout } from "./Layout.ts"
+import type { Statics } from "./NodeState.ts"
+import type { NodeFault } from "../../schema/Node.ts"
+
+export interface NodeView {
+  readonly id: NodeId
+  /** 0 before the first report. */
+  receivedAt: number
+  layout: Layout | undefined
+  details: Details | undefined
+  /** `layout.size` values of the last committed report. */
+  vector: Float64Array
+  statics: Statics | undefined
+  version: string | undefined
+  faults: ReadonlyArray<NodeFault>
+  /** Rises with every change of anything above, over all nodes. */
+  revision: number
+}
+
+const nothing = new Float64Array(0)
+
+export const emptyView = (id: NodeId): NodeView => ({
+  id,
+  receivedAt: 0,
+  layout: undefined,
+  details: undefined,
+  vector: nothing,
+  statics: undefined,
+  version: undefined,
+  faults: [],
+  revision: 0
+})

@@ -1,0 +1,208 @@
+// The append-only tail in SQLite: writes one batch per transaction, reads it back for replay, trims what is behind it.
+import type Sqlite from "better-sqlite3"
+import { Context, Effect, Layer } from "effect"
+import type { NodeId } from "../../schema/Ids.ts"
+import { Database } from "./Sql.ts"
+
+/** Bytes of the vector as they stand in the batch's arena; only read while the batch is written. */
+export interface RowWrite {
+  readonly kind: "row"
+  readonly seq: number
+  readonly nodeId: NodeId
+  readonly receivedAt: number
+  readonly vector: Buffer
+  readonly details: string | null
+  /** The node's checkpoint after this row, when one is due. */
+  readonly checkpoint: string | null
+}
+export interface StaticWrite {
+  readonly kind: "static"
+  readonly nodeId: NodeId
+  readonly receivedAt: number
+  readonly body: string
+  /** Takes the place of a name that is blank or still the creation default. */
+  readonly hostname: string
+}
+/** A checkpoint without a new row, so that rows of a silent node can be trimmed. */
+export interface CheckpointWrite {
+  readonly kind: "checkpoint"
+  readonly seq: number
+  readonly nodeId: NodeId
+  readonly receivedAt: number
+  readonly vector: Buffer
+  readonly checkpoint: string
+}
+export type Write = RowWrite | StaticWrite | CheckpointWrite
+
+export interface TailRow {
+  readonly seq: number
+  readonly nodeId: NodeId
+  readonly receivedAt: number
+  readonly vector: Buffer
+  readonly details: string | null
+}
+export interface CheckpointRow {
+  readonly nodeId: NodeId
+  readonly seq: number
+  readonly receivedAt: number
+  readonly vector: Buffer
+  readonly details: string
+}
+export interface StaticRow {
+  readonly nodeId: NodeId
+  readonly receivedAt: number
+  readonly body: string
+}
+
+/** The name a node has until its first Static tells its hostname (contract, create). */
+export const untitled = "Untitled"
+
+/** All members are synchronous and throw what SQLite throws: the Journal decides what a failure means. */
+export class JournalStore extends Context.Tag("store/Journal")<
+  JournalStore,
+  {
+    /** One transaction; returns after fsync. */
+    readonly write: (batch: ReadonlyArray<Write>) => void
+    readonly lastSeq: () => number
+    readonly checkpoints: (after: NodeId | 0, limit: number) => ReadonlyArray<CheckpointRow>
+    readonly checkpoint: (id: NodeId) => CheckpointRow | undefined
+    readonly statics: (after: NodeId | 0, limit: number) => ReadonlyArray<StaticRow>
+    readonly static: (id: NodeId) => StaticRow | undefined
+    /** Rows with seq in (after, upTo], ascending, at most `limit`. */
+    readonly tail: (after: number, upTo: number, limit: number) => ReadonlyArray<TailRow>
+    /** The largest seq received before the instant, or 0. */
+    readonly seqBefore: (receivedAt: number) => number
+    /** Deletes at most `limit` rows with seq <= upTo; gives how many went. */
+    readonly trim: (upTo: number, limit: number) => number
+    /** Writes and takes back 32 kB: proves that there is space and that the disk answers. */
+    readonly probe: () => void
+    /** Opens the database again after an I/O error. */
+    readonly reopen: () => void
+    readonly bytes: () => number
+    readonly busy: () => boolean
+  }
+>() {}
+
+const prepare = (db: Sqlite.Database) => ({
+  db,
+  begin: db.prepare("BEGIN IMMEDIATE"),
+  commit: db.prepare("COMMIT"),
+  rollback: db.prepare("ROLLBACK"),
+  row: db.prepare("INSERT INTO journal (seq, node_id, received_at, vector, details) VALUES (?, ?, ?, ?, ?)"),
+  checkpoint: db.prepare(
+    "INSERT INTO checkpoints (node_id, seq, received_at, vector, details) VALUES (?, ?, ?, ?, ?) ON CONFLICT (node_id) DO UPDATE SET seq = excluded.seq, received_at = excluded.received_at, vector = excluded.vector, details = excluded.details"
+  ),
+  statics: db.prepare(
+    "INSERT INTO node_statics (node_id, received_at, body) VALUES (?, ?, ?) ON CONFLICT (node_id) DO UPDATE SET received_at = excluded.received_at, body = excluded.body"
+  ),
+  rename: db.prepare("UPDATE nodes SET name = ? WHERE id = ? AND trim(name) IN ('', ?)"),
+  lastSeq: db.prepare(
+    "SELECT max(coalesce((SELECT max(seq) FROM journal), 0), coalesce((SELECT max(seq) FROM checkpoints), 0)) AS seq"
+  ),
+  readTail: db.prepare(
+    "SELECT seq, node_id AS nodeId, received_at AS receivedAt, vector, details FROM journal WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
+  ),
+  readCheckpoints: db.prepare(
+    "SELECT node_id AS nodeId, seq, received_at AS receivedAt, vector, details FROM checkpoints WHERE node_id > ? ORDER BY node_id LIMIT ?"
+  ),
+  readCheckpoint: db.prepare(
+    "SELECT node_id AS nodeId, seq, received_at AS receivedAt, vector, details FROM checkpoints WHERE node_id = ?"
+  ),
+  readStatics: db.prepare(
+    "SELECT node_id AS nodeId, received_at AS receivedAt, body FROM node_statics WHERE node_id > ? ORDER BY node_id LIMIT ?"
+  ),
+  readStatic: db.prepare(
+    "SELECT node_id AS nodeId, received_at AS receivedAt, body FROM node_statics WHERE node_id = ?"
+  ),
+  firstSeq: db.prepare("SELECT coalesce(min(seq), 0) AS seq FROM journal"),
+  receivedAt: db.prepare("SELECT seq, received_at AS receivedAt FROM journal WHERE seq <= ? ORDER BY seq DESC LIMIT 1"),
+  trim: db.prepare(
+    "DELETE FROM journal WHERE seq <= (SELECT max(seq) FROM (SELECT seq FROM journal WHERE seq <= ? ORDER BY seq LIMIT ?))"
+  ),
+  probe: db.prepare("INSERT OR REPLACE INTO settings (name, value) VALUES ('journal_probe', hex(zeroblob(16384)))"),
+  unprobe: db.prepare("DELETE FROM settings WHERE name = 'journal_probe'")
+})
+type Statements = ReturnType<typeof prepare>
+
+const writeOne = (on: Statements, write: Write): void => {
+  switch (write.kind) {
+    case "row":
+      on.row.run(write.seq, write.nodeId, write.receivedAt, write.vector, write.details)
+      if (write.checkpoint !== null) {
+        on.checkpoint.run(write.nodeId, write.seq, write.receivedAt, write.vector, write.checkpoint)
+      }
+      return
+    case "static":
+      on.statics.run(write.nodeId, write.receivedAt, write.body)
+      on.rename.run(write.hostname, write.nodeId, untitled)
+      return
+    case "checkpoint":
+      on.checkpoint.run(write.nodeId, write.seq, write.receivedAt, write.vector, write.checkpoint)
+  }
+}
+
+const transact = (on: Statements, run: () => void): void => {
+  on.begin.run()
+  try {
+    run()
+    on.commit.run()
+  } catch (cause) {
+    // SQLite rolls back by itself on some errors (full disk, I/O); a second rollback would hide the first error.
+    if (on.db.inTransaction) on.rollback.run()
+    throw cause
+  }
+}
+
+/** Receive times ascend with seq up to the clock being set, so a binary search finds the border in some 20 look-ups. */
+const seqBefore = (on: Statements, instant: number): number => {
+  let low = (on.firstSeq.get() as { seq: number }).seq - 1
+  let high = (on.lastSeq.get() as { seq: number }).seq
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    const row = on.receivedAt.get(middle) as { seq: number; receivedAt: number } | undefined
+    if (row === undefined || row.receivedAt < instant) low = middle
+    else high = middle - 1
+  }
+  return Math.max(low, 0)
+}
+
+const make = Effect.gen(function* () {
+  const database = yield* Database
+  let kept: Statements | undefined
+  const on = (): Statements => {
+    const db = database.handle()
+    if (kept?.db !== db) kept = prepare(db)
+    return kept
+  }
+  return JournalStore.of({
+    write: (batch) => {
+      const statements = on()
+      transact(statements, () => {
+        for (const write of batch) writeOne(statements, write)
+      })
+    },
+    lastSeq: () => (on().lastSeq.get() as { seq: number }).seq,
+    checkpoints: (after, limit) => on().readCheckpoints.all(after, limit) as Array<CheckpointRow>,
+    checkpoint: (id) => on().readCheckpoint.get(id) as CheckpointRow | undefined,
+    statics: (after, limit) => on().readStatics.all(after, limit) as Array<StaticRow>,
+    static: (id) => on().readStatic.get(id) as StaticRow | undefined,
+    tail: (after, upTo, limit) => on().readTail.all(after, upTo, limit) as Array<TailRow>,
+    seqBefore: (instant) => seqBefore(on(), instant),
+    trim: (upTo, limit) => on().trim.run(upTo, limit).changes,
+    probe: () => {
+      const statements = on()
+      transact(statements, () => void statements.probe.run())
+      transact(statements, () => void statements.unprobe.run())
+    },
+    reopen: () => database.reopen(),
+    bytes: () => {
+      const db = database.handle()
+      return (
+        (db.pragma("page_count", { simple: true }) as number) * (db.pragma("page_size", { simple: true }) as number)
+      )
+    },
+    busy: () => database.busy()
+  })
+})
+
+export const layer = Layer.effect(JournalStore, make)

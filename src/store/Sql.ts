@@ -1,0 +1,141 @@
+// The one SQLite connection: its pragmas, the SqlClient that stores use, and the raw handle of the Journal.
+import { Reactivity } from "@effect/experimental"
+import { SqlClient, SqlError, Statement } from "@effect/sql"
+import type { Connection } from "@effect/sql/SqlConnection"
+import Sqlite from "better-sqlite3"
+import { Context, Effect, Layer, Scope } from "effect"
+import { StorageUnavailable } from "../../schema/Errors.ts"
+
+/**
+ * The raw handle. Synchronous statements on it are atomic towards every fiber, so the Journal writes one
+ * transaction without a lock; it only has to wait while `busy()` says that a store's transaction is open.
+ */
+export class Database extends Context.Tag("store/Database")<
+  Database,
+  {
+    readonly filename: string
+    /** The open handle. It changes after `reopen`, so nobody keeps it, nor statements made from it, across a failure. */
+    readonly handle: () => Sqlite.Database
+    readonly busy: () => boolean
+    /** Closes and opens again after an I/O error; throws what SQLite throws. */
+    readonly reopen: () => void
+  }
+>() {}
+
+/** Prepared statements kept per connection: the control plane has about sixty. */
+const statementsMax = 200
+
+const open = (filename: string): Sqlite.Database => {
+  const db = new Sqlite(filename)
+  db.pragma("journal_mode = WAL")
+  // FULL: a commit returns after fsync, which is what an acknowledged report promises.
+  db.pragma("synchronous = FULL")
+  db.pragma("foreign_keys = ON")
+  // Another process (backup, a shell) may hold the lock for a moment; longer than this is a fault.
+  db.pragma("busy_timeout = 2000")
+  // 64 MB of page cache; the hot tail of 10,000 nodes fits.
+  db.pragma("cache_size = -65536")
+  // A checkpoint copies at most about 16 MB, which bounds the longest stall and the size of the log.
+  db.pragma("wal_autocheckpoint = 4000")
+  db.pragma("journal_size_limit = 67108864")
+  return db
+}
+
+const makeDatabase = (filename: string) =>
+  Effect.acquireRelease(
+    Effect.try({
+      try: () => {
+        let db = open(filename)
+        return Database.of({
+          filename,
+          handle: () => db,
+          busy: () => db.inTransaction,
+          reopen: () => {
+            // A database in memory is its connection; there is no file to look at again.
+            if (filename === ":memory:") return
+            db.close()
+            db = open(filename)
+          }
+        })
+      },
+      catch: (cause) => new StorageUnavailable({ message: `the database cannot be opened: ${String(cause)}` })
+    }),
+    (database) => Effect.sync(() => database.handle().close())
+  )
+
+const makeConnection = (database: Context.Tag.Service<typeof Database>): Connection => {
+  let owner: Sqlite.Database | undefined
+  const prepared = new Map<string, Sqlite.Statement>()
+  const prepare = (sql: string): Sqlite.Statement => {
+    const db = database.handle()
+    if (db !== owner || prepared.size >= statementsMax) {
+      prepared.clear()
+      owner = db
+    }
+    let statement = prepared.get(sql)
+    if (statement === undefined) {
+      statement = db.prepare(sql)
+      prepared.set(sql, statement)
+    }
+    return statement
+  }
+  const run = <A>(sql: string, use: (statement: Sqlite.Statement) => A) =>
+    Effect.try({
+      try: () => use(prepare(sql)),
+      catch: (cause) => new SqlError.SqlError({ cause, message: "Failed to execute statement" })
+    })
+  const rows = (sql: string, params: ReadonlyArray<unknown>) =>
+    run(sql, (statement): ReadonlyArray<never> => {
+      if (statement.reader) return statement.all(...params) as Array<never>
+      statement.run(...params)
+      return []
+    })
+  return {
+    execute: (sql, params, transform) => (transform ? Effect.map(rows(sql, params), transform) : rows(sql, params)),
+    executeRaw: (sql, params) =>
+      run(sql, (statement) => (statement.reader ? statement.all(...params) : statement.run(...params))),
+    executeValues: (sql, params) =>
+      run(sql, (statement) => {
+        if (!statement.reader) {
+          statement.run(...params)
+          return []
+        }
+        try {
+          return statement.raw(true).all(...params) as Array<Array<never>>
+        } finally {
+          statement.raw(false)
+        }
+      }),
+    executeUnprepared: (sql, params, transform) =>
+      transform ? Effect.map(rows(sql, params), transform) : rows(sql, params),
+    executeStream: () => Effect.dieMessage("rows of SQLite are paged by id, not streamed") as never
+  }
+}
+
+const makeClient = Effect.gen(function* () {
+  const database = yield* Database
+  const connection = makeConnection(database)
+  const turn = yield* Effect.makeSemaphore(1)
+  return yield* SqlClient.make({
+    acquirer: turn.withPermits(1)(Effect.succeed(connection)),
+    transactionAcquirer: Effect.uninterruptibleMask((restore) =>
+      Effect.as(
+        Effect.zipRight(
+          restore(turn.take(1)),
+          Effect.tap(Effect.scope, (scope) => Scope.addFinalizer(scope, turn.release(1)))
+        ),
+        connection
+      )
+    ),
+    beginTransaction: "BEGIN IMMEDIATE",
+    compiler: Statement.makeCompilerSqlite(),
+    spanAttributes: [["db.system.name", "sqlite"]]
+  })
+})
+
+/** Opens the database file (or ":memory:") and gives both views of the one connection. */
+export const layer = (filename: string) =>
+  Layer.effect(SqlClient.SqlClient, makeClient).pipe(
+    Layer.provide(Reactivity.layer),
+    Layer.provideMerge(Layer.scoped(Database, makeDatabase(filename)))
+  )

@@ -1,0 +1,59 @@
+// The overview's loop: asks for live frames and puts them into the one Fleet of this tab.
+import type { LiveFrame } from "../../../schema/Live.ts"
+import { Fleet } from "../fleet/Fleet.ts"
+import { link } from "./Link.svelte.ts"
+import { session } from "./Session.svelte.ts"
+
+class Feed {
+  readonly fleet = new Fleet()
+  /** Raised with every applied frame; whoever shows the fleet reads it. */
+  version = $state(0)
+  /** Raised with every roster. */
+  rosterVersion = $state(0)
+  isLoaded = $state(false)
+  #etag: string | null = null
+  #pollMs = 3000
+  #viewer = ""
+
+  /** Starts polling; the returned function stops it. Another viewer starts from nothing. */
+  run(viewer: string): () => void {
+    if (viewer !== this.#viewer) this.#reset()
+    this.#viewer = viewer
+    return link.run((signal) => this.#load(signal, true))
+  }
+
+  async #load(signal: AbortSignal, mayRepeat: boolean): Promise<number> {
+    const { seq } = this.fleet
+    const answer = await session.client.call("GET", `/api/front/live${seq === null ? "" : `?since=${seq}`}`, {
+      signal,
+      etag: seq === null ? null : this.#etag
+    })
+    if (answer.status === 304) return this.#pollMs
+    const frame = answer.body as LiveFrame
+    if (frame.viewer === "guest" && session.isAdmin) {
+      if (mayRepeat && (await session.recover())) return this.#load(signal, false)
+      if (session.isAdmin && !mayRepeat) session.expire()
+      return this.#pollMs
+    }
+    signal.throwIfAborted()
+    link.sync(frame.now)
+    this.#etag = answer.headers.get("etag")
+    this.#pollMs = frame.poll_ms
+    const revision = this.fleet.rosterRevision
+    if (!this.fleet.apply(frame)) return mayRepeat ? this.#load(signal, false) : this.#pollMs
+    this.isLoaded = true
+    this.version++
+    if (this.fleet.rosterRevision !== revision) this.rosterVersion++
+    return frame.poll_ms
+  }
+
+  #reset(): void {
+    this.fleet.reset()
+    this.#etag = null
+    this.isLoaded = false
+    this.version++
+    this.rosterVersion++
+  }
+}
+
+export const feed = new Feed()

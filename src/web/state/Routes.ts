@@ -1,0 +1,35 @@
+// The addresses of the app and what each shows; also which addresses a sign-in may return to.
+
+export const adminTabs = ["nodes", "groups", "sessions", "status"] as const
+export type AdminTab = (typeof adminTabs)[number]
+
+export type Route =
+  | { readonly name: "overview" }
+  | { readonly name: "node"; readonly id: string }
+  | { readonly name: "login" }
+  | { readonly name: "admin"; readonly tab: AdminTab }
+  | { readonly name: "missing" }
+
+const nodePath = /^\/nodes\/([1-9]\d{0,15})$/
+const adminPath = /^\/admin\/([a-z]+)$/
+
+/** The route of a path; a trailing slash does not matter. `/admin` is its first tab. */
+export const routeOf = (path: string): Route => {
+  const plain = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path
+  if (plain === "/") return { name: "overview" }
+  if (plain === "/login") return { name: "login" }
+  if (plain === "/admin") return { name: "admin", tab: "nodes" }
+  const id = nodePath.exec(plain)?.[1]
+  if (id !== undefined) return { name: "node", id }
+  const tab = adminTabs.find((one) => one === adminPath.exec(plain)?.[1])
+  return tab === undefined ? { name: "missing" } : { name: "admin", tab }
+}
+
+/** Where to go after a sign-in: a path of this origin and nothing else. */
+export const safeNext = (next: string | null): string => {
+  if (next === null || !/^\/(?![/\\])/.test(next) || /[\u0000-\u001f\\]/.test(next)) return "/"
+  return next.startsWith("/login") ? "/" : next
+}
+
+export const loginPath = (from: string): string =>
+  from === "/" || from.startsWith("/login") ? "/login" : `/login?next=${encodeURIComponent(from)}`

@@ -1,0 +1,22 @@
+// How the web app is built: root src/web, hashed files under /assets/, output in dist/web or WATCHPOST_WEB_OUT.
+import { svelte } from "@sveltejs/vite-plugin-svelte"
+import { fileURLToPath } from "node:url"
+import { defineConfig } from "vite"
+
+const folder = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
+
+export default defineConfig({
+  root: folder("."),
+  publicDir: folder("./public"),
+  cacheDir: folder("../../node_modules/.vite-web"),
+  plugins: [svelte({ configFile: false })],
+  build: {
+    outDir: process.env["WATCHPOST_WEB_OUT"] ?? folder("../../dist/web"),
+    emptyOutDir: true,
+    assetsDir: "assets",
+    target: "es2022",
+    // The page's policy allows no inline script or style, and every browser of this target preloads by itself.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false }
+  }
+})
