@@ -39,8 +39,8 @@ export class NodeSupervisor extends Context.Tag("runtime/NodeSupervisor")<
     /** Rises with every published change of any node. */
     readonly revision: () => number
     readonly counts: () => NodeCounts
-    /** Actors that are not simply running, for the status page; at most `limit`. */
-    readonly troubled: (limit: number) => ReadonlyArray<NodeActor>
+    /** Actors for the status page, at most `limit`: those in trouble first. */
+    readonly actors: (limit: number) => ReadonlyArray<NodeActor>
     /** Writes checkpoints of quiet nodes until rows up to `seq` are covered; true when they all are. */
     readonly coverUpTo: (seq: number) => boolean
   }
@@ -163,13 +163,14 @@ const make = Effect.gen(function* () {
     view: (id) => actors.get(id)?.view,
     revision: () => shared.revision,
     counts,
-    troubled: (limit) => {
-      const found: Array<NodeActor> = []
+    actors: (limit) => {
+      const troubled: Array<NodeActor> = []
+      const calm: Array<NodeActor> = []
       for (const actor of actors.values()) {
-        if (found.length >= limit) break
-        if (actor.status !== "running" || actor.restarts > 0) found.push(actor)
+        const list = actor.status !== "running" || actor.restarts > 0 ? troubled : calm
+        if (list.length < limit) list.push(actor)
       }
-      return found
+      return [...troubled, ...calm].slice(0, limit)
     },
     coverUpTo: (seq) => {
       let covered = true

@@ -1,7 +1,7 @@
 // Login, refresh and revocation: the one place that decides who is the administrator.
 import { Clock, Context, Data, Effect, Layer, Option, Redacted } from "effect"
 import { randomUUID } from "node:crypto"
-import { AuthUnavailable, type RateLimited, Unauthorized } from "../schema/Errors.ts"
+import { AuthUnavailable, Unauthorized } from "../schema/Errors.ts"
 import { SessionId } from "../schema/Ids.ts"
 import { Viewer } from "../schema/Session.ts"
 import * as AccessTokens from "../src/auth/AccessTokens.ts"
@@ -12,7 +12,7 @@ import { digest, familyOf, makeRefresh, refreshLifetimeMs, standing } from "../s
 import { Vault } from "../src/auth/Vault.ts"
 import { type SessionRecord, SessionStore } from "../src/store/Sessions.ts"
 
-/** Too many failed logins from this network, or from everywhere. */
+/** Too many failed logins from this network or from everywhere, or too many logins at once. */
 export class LoginRefused extends Data.TaggedError("LoginRefused")<LoginLimit.Refusal> {}
 
 export interface LoginAttempt {
@@ -36,9 +36,7 @@ export class Sessions extends Context.Tag("runtime/Sessions")<
   {
     /** Contract 2.7: the first check of a login, before its body is read. */
     readonly admitted: (address: string) => Effect.Effect<void, LoginRefused>
-    readonly login: (
-      attempt: LoginAttempt
-    ) => Effect.Effect<Granted, Unauthorized | LoginRefused | RateLimited | AuthUnavailable>
+    readonly login: (attempt: LoginAttempt) => Effect.Effect<Granted, Unauthorized | LoginRefused | AuthUnavailable>
     /** Rotates the token; showing a consumed one ends its family (decision 36). */
     readonly refresh: (token: Redacted.Redacted) => Effect.Effect<Granted, Unauthorized | AuthUnavailable>
     /** Ends the family that the token names, whatever its age; an unknown token is no error. */
@@ -98,6 +96,18 @@ const makeJudged =
       return Effect.logWarning("a login failed").pipe(Effect.annotateLogs({ address }))
     })
 
+/** The queue before the hash is a fraction of a second long; nothing was counted against the client. */
+const crowded = Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
+  Effect.fail(
+    new LoginRefused({
+      limit: LoginLimit.loginQuota.perNetwork,
+      remaining: 0,
+      resetSec: Math.ceil(nowMs / 1000) + 1,
+      retryAfterSec: 1
+    })
+  )
+)
+
 const makeLogin = (parts: Parts) => {
   const { access, gate, password, store, vault } = parts
   const admitted = makeAdmitted(parts)
@@ -117,10 +127,9 @@ const makeLogin = (parts: Parts) => {
 
   return Effect.fn("Sessions.login")(function* (attempt: LoginAttempt) {
     // Asked again in the turn itself: attempts that arrive together must not all be judged by the same count.
-    const right = yield* password.check(attempt.password, {
-      admitted: admitted(attempt.address),
-      judged: judged(attempt.address)
-    })
+    const right = yield* password
+      .check(attempt.password, { admitted: admitted(attempt.address), judged: judged(attempt.address) })
+      .pipe(Effect.catchTag("RateLimited", () => crowded))
     if (!right) return yield* wrongPassword()
     return yield* gate.enter(open(attempt.sessionOnly), refused)
   })
@@ -172,6 +181,7 @@ const makeRefreshing = (parts: Parts) => {
   })
 }
 
+// Memory comes first: when the store fails the caller is told so and tries again, but nobody gets further in meanwhile.
 const makeRevoke = ({ access, gate, store }: Parts) => {
   const revoke = (id: SessionId) =>
     Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {

@@ -86,18 +86,25 @@ const walk = (ranges: Trust, peer: Address, entries: ReadonlyArray<string>): Hop
 const besideHop = (entries: ReadonlyArray<string>, used: number): string | undefined =>
   entries[Math.max(0, entries.length - Math.max(1, used))]
 
-/** Elements of RFC 7239, right order kept; quoted strings may hold commas and semicolons. */
+/**
+ * Elements of RFC 7239, order kept. Commas and semicolons split even inside quotes: no address, scheme or authority
+ * holds one, and a quote left open by the client must not swallow what the proxy appended.
+ */
 const parseForwarded = (text: string): ReadonlyArray<Readonly<Record<string, string>>> =>
-  (text.match(/(?:"(?:\\.|[^"\\])*"|[^,"])+/g) ?? []).map((element) => {
-    const pairs = element.match(/(?:"(?:\\.|[^"\\])*"|[^;"])+/g) ?? []
-    return Object.fromEntries(
-      pairs.map((pair) => {
-        const [name = "", value = ""] = pair.split(/=(.*)/s)
-        const bare = value.trim().replace(/^"(.*)"$/s, (_, quoted: string) => quoted.replace(/\\(.)/gs, "$1"))
-        return [name.trim().toLowerCase(), bare]
+  (text.trim() === "" ? [] : text.split(",")).map((element) =>
+    Object.fromEntries(
+      element.split(";").map((pair) => {
+        const [name = "", ...value] = pair.split("=")
+        return [
+          name.trim().toLowerCase(),
+          value
+            .join("=")
+            .trim()
+            .replace(/^"(.*)"$/, "$1")
+        ]
       })
     )
-  })
+  )
 
 interface Claim {
   readonly address: Address
@@ -119,7 +126,11 @@ const claimOf = (ranges: Trust, peer: Address, headers: HeaderMap): Claim => {
       host: besideHop(hosts, hop.used)
     }
   }
-  const hop = walk(ranges, peer, elements.map((element) => element["for"] ?? ""))
+  const hop = walk(
+    ranges,
+    peer,
+    elements.map((element) => element["for"] ?? "")
+  )
   const element = elements[Math.max(0, elements.length - Math.max(1, hop.used))]
   return {
     address: hop.address,

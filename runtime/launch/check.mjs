@@ -43,7 +43,15 @@ const checks = [
   { name: "svelte-check", start: svelte, needs: "src/web/index.html" },
   {
     name: "architecture",
-    start: () => run("vitest/vitest.mjs", "run", "--config", "test/vitest.config.ts", "test/architecture.test.ts")
+    start: () =>
+      run(
+        "vitest/vitest.mjs",
+        "run",
+        "--config",
+        "test/vitest.config.ts",
+        "--reporter=dot",
+        "test/architecture.test.ts"
+      )
   },
   { name: "prettier", start: () => run("prettier/bin/prettier.cjs", "--check", "--log-level", "warn", ".") },
   { name: "oxlint", start: () => run("oxlint/bin/oxlint", "--deny-warnings") }

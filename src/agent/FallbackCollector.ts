@@ -3,7 +3,13 @@ import { statfs as nodeStatfs } from "node:fs/promises"
 import * as os from "node:os"
 import type { Clock } from "./Clock.ts"
 import { archName, type Collector, type CollectorOptions, shortened, uptimeText } from "./Collector.ts"
-import { filesystemReport, filesystemStatic, type MeasuredMount, usageOf } from "./linux/Filesystems.ts"
+import {
+  filesystemReport,
+  filesystemStatic,
+  type MeasuredMount,
+  type StatFsCall,
+  usageOf
+} from "./linux/Filesystems.ts"
 import { unsupportedPressure } from "./linux/Pressure.ts"
 import { increase, ratioOf } from "./Rate.ts"
 import type { CpuMetrics, MemoryMetrics, NodeReport, Static, SystemInfo } from "./Report.ts"
@@ -77,12 +83,7 @@ const systemOf = (calls: OsCalls, platform: string, arch: string): SystemInfo =>
   arch: archName(arch)
 })
 
-const reportOf = (
-  calls: OsCalls,
-  cpu: CpuMetrics,
-  measured: ReadonlyArray<MeasuredMount>,
-  now: Date
-): NodeReport => {
+const reportOf = (calls: OsCalls, cpu: CpuMetrics, measured: ReadonlyArray<MeasuredMount>, now: Date): NodeReport => {
   const uptimeSeconds = Math.floor(calls.uptime())
   return {
     version: agentVersion,
@@ -119,7 +120,7 @@ export const makeFallbackCollector = (
   platform: string,
   arch: string,
   calls: OsCalls = os,
-  statfs = (path: string) => nodeStatfs(path)
+  statfs: StatFsCall = (path) => nodeStatfs(path)
 ): Collector => {
   const cpu = makeCpu(calls, platform)
   const path = platform === "win32" ? "C:\\" : "/"

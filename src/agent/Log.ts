@@ -17,7 +17,11 @@ export const makeLog = (write: (text: string) => void, isDebug: boolean): Log =>
 })
 
 /** Lets one line pass per `everyMs` and tells with the next one how many were left out. */
-export const makeThrottle = (clock: Clock, everyMs: number, write: (line: string) => void): ((line: string) => void) => {
+export const makeThrottle = (
+  clock: Clock,
+  everyMs: number,
+  write: (line: string) => void
+): ((line: string) => void) => {
   let nextMs = Number.NEGATIVE_INFINITY
   let leftOut = 0
   return (line) => {

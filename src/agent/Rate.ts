@@ -27,5 +27,4 @@ export const wholeUp = (value: number): number => Math.max(0, Math.ceil(value - 
 export const thousandthUp = (value: number): number => Math.max(0, Math.ceil(value * 1000 - noise) / 1000)
 
 /** A share clamped to 0..1; 0 when the whole is 0. */
-export const ratioOf = (part: number, whole: number): number =>
-  whole > 0 ? Math.min(1, Math.max(0, part / whole)) : 0
+export const ratioOf = (part: number, whole: number): number => (whole > 0 ? Math.min(1, Math.max(0, part / whole)) : 0)

@@ -15,7 +15,8 @@ const textOf = (value: unknown): string | null =>
   typeof value === "string" && value.trim() !== "" ? shortened(value.trim()) : null
 const numberOf = (value: unknown): number | null => (typeof value === "number" && Number.isFinite(value) ? value : null)
 const integerOf = (value: unknown): number | null => (Number.isSafeInteger(value) ? Number(value) : null)
-const healthOf = (value: unknown): "passed" | "failed" | null => (value === "passed" || value === "failed" ? value : null)
+const healthOf = (value: unknown): "passed" | "failed" | null =>
+  value === "passed" || value === "failed" ? value : null
 
 /** The member when it has a value, nothing when it has not. */
 const some = <K extends string, V>(key: K, value: V | null): Partial<Record<K, V>> => {

@@ -90,10 +90,16 @@ const make = Effect.fnUntraced(function* (configured: Option.Option<Redacted.Red
   return Password.of({
     generated,
     check: (password, { admitted, judged }) =>
-      gate.enter(admitted.pipe(Effect.zipRight(matches(stored, password)), Effect.tap((right) => judged(right))), {
-        full: () => new RateLimited({ message: "too many logins at once, try again in a moment" }),
-        late: broken
-      })
+      gate.enter(
+        Effect.void.pipe(
+          Effect.zipRight(matches(stored, password)),
+          Effect.tap((right) => judged(right))
+        ),
+        {
+          full: () => new RateLimited({ message: "too many logins at once, try again in a moment" }),
+          late: broken
+        }
+      )
   })
 })
 

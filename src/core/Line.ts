@@ -1,7 +1,7 @@
 // Text that people type: trimmed, bounded in characters, without control characters.
 import { Either } from "effect"
 
-// Line and paragraph separators break a line like CR and LF; a lone surrogate has no UTF-8 and would be stored as another.
+// Line and paragraph separators break a line like CR and LF; a lone surrogate has no UTF-8 form and would be replaced.
 const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u
 const unprintableInText = /(?![\t\n\r])[\p{Cc}\p{Cs}]/u
 

@@ -191,9 +191,9 @@ const tagsOf = (value: unknown): Either.Either<ReadonlyArray<string>, InvalidTag
   for (const text of value) {
     if (text.trim() === "") continue
     const tag = lineOf(text, tagLengthMax)
-    if (Either.isLeft(tag)) return refuse(`${tag.left}, each of them`)
+    if (Either.isLeft(tag)) return refuse(`hold one that ${tag.left}`)
     kept.add(tag.right)
-    if (kept.size > tagsMax) return refuse(`must be at most ${tagsMax}`)
+    if (kept.size > tagsMax) return refuse(`must be at most ${tagsMax} different ones`)
   }
   return Either.right([...kept])
 }

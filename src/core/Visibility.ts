@@ -9,7 +9,7 @@ export interface Visible {
   readonly deletedAt?: number | null
 }
 
-/** A deleted node is read by nobody, a hidden one by administrators only. An unknown node is no record and not readable. */
+/** A deleted node is read by nobody, a hidden one by administrators only; an unknown one is no record. */
 export const canRead = (viewer: Viewer, record: Visible | undefined): boolean => {
   if (record === undefined || (record.deletedAt ?? null) !== null) return false
   switch (viewer._tag) {

@@ -104,7 +104,8 @@ export const ownerOf = (topology: Topology, deviceName: string): Owner => {
     const device = topology.devices?.get(name)
     if (device === undefined || /^md(?:\d|_)/.test(name)) break
     const { mapped, slaves } = device
-    if (mapped?.uuid.startsWith("LVM-") === true) return { kind: "lvm_vg", name: volumeGroupOf(mapped.name), device: name }
+    if (mapped?.uuid.startsWith("LVM-") === true)
+      return { kind: "lvm_vg", name: volumeGroupOf(mapped.name), device: name }
     if (mapped?.uuid.startsWith("mpath-") === true) return { kind: "disk", name: mapped.name, device: name }
     const below = slaves[0]
     if (below === undefined) return { kind: "disk", name: mapped?.name ?? name, device: name }

@@ -20,7 +20,13 @@ export const parseNetDev = (text: string): ReadonlyMap<string, InterfaceCounters
   const interfaces = new Map<string, InterfaceCounters>()
   for (const line of text.split("\n")) {
     const at = line.lastIndexOf(":")
-    const fields = at < 0 ? [] : line.slice(at + 1).trim().split(/\s+/)
+    const fields =
+      at < 0
+        ? []
+        : line
+            .slice(at + 1)
+            .trim()
+            .split(/\s+/)
     if (fields.length < 16) continue
     interfaces.set(line.slice(0, at).trim(), {
       bytesRecv: counterOf(fields[0]),

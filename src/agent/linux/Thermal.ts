@@ -26,7 +26,12 @@ export const celsiusOf = (text: string | null): number | null => {
 
 /** `coretemp` with `Package id 0` becomes `coretemp_package_id_0`. */
 export const sensorKey = (chip: string, label: string | null): string =>
-  shortened((label === null ? chip : `${chip}_${label}`).trim().toLowerCase().replace(/[^a-z0-9]+/g, "_"))
+  shortened(
+    (label === null ? chip : `${chip}_${label}`)
+      .trim()
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, "_")
+  )
 
 const kindPatterns: ReadonlyArray<readonly [string, RegExp]> = [
   ["acpi", /^acpitz/],
@@ -37,7 +42,8 @@ const kindPatterns: ReadonlyArray<readonly [string, RegExp]> = [
 ]
 
 /** A guess from the key, in the words of the report. */
-export const sensorKind = (key: string): string => kindPatterns.find(([, pattern]) => pattern.test(key))?.[0] ?? "unknown"
+export const sensorKind = (key: string): string =>
+  kindPatterns.find(([, pattern]) => pattern.test(key))?.[0] ?? "unknown"
 
 const hwmonPlaces = (roots: Roots, chip: string): ReadonlyArray<SensorPlace> => {
   const at = join(roots.sys, "class", "hwmon", chip)

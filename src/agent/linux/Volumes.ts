@@ -62,7 +62,8 @@ export const volumesOf = (
   for (const pool of pools) draft("zfs_pool", pool.name, { health: pool.state })
   for (const entry of measured) {
     const { deviceNumber, fsType, source } = entry.mount
-    const pool = fsType === "zfs" ? pools.find(({ name }) => source === name || source.startsWith(`${name}/`)) : undefined
+    const pool =
+      fsType === "zfs" ? pools.find(({ name }) => source === name || source.startsWith(`${name}/`)) : undefined
     const device = deviceOf(topology, deviceNumber, source)
     if (pool !== undefined) draft("zfs_pool", pool.name, {}).mounts.push(entry)
     else if (device !== null) {

@@ -41,7 +41,11 @@ const codeOf = (error: unknown): string => {
   return error instanceof Error ? error.name : "unknown"
 }
 
-const readReply = (response: http.IncomingMessage, done: (reply: Reply) => void, failed: (e: unknown) => void): void => {
+const readReply = (
+  response: http.IncomingMessage,
+  done: (reply: Reply) => void,
+  failed: (e: unknown) => void
+): void => {
   const mediaType = (response.headers["content-type"] ?? "").split(";")[0]?.trim().toLowerCase() ?? ""
   const status = response.statusCode ?? 0
   const chunks: Array<Buffer> = []

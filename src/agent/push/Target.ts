@@ -105,7 +105,7 @@ export const makeTarget = (options: TargetOptions): Target => {
       if (answer.kind === "unreadable") say(`${endpoint.label}: the ${answer.what} in the reply cannot be read`)
       onAnswer(answer.kind === "update" ? answer.manifest : null)
     } catch (error) {
-      if (!isStopped) lost(codeOf(error))
+      if (codeOf(error) !== "stopped") lost(codeOf(error))
     }
   }
   const drain = async (): Promise<void> => {

@@ -40,10 +40,7 @@ const isSame = (a: UpdateManifest, b: UpdateManifest): boolean =>
  * What the replies of one round ask for. Manifests of the running version are dropped first; all others must be equal
  * in every member, and the one they agree on must be valid.
  */
-export const agreeOnUpdate = (
-  responses: ReadonlyArray<UpdateManifest | null>,
-  currentVersion: string
-): Agreement => {
+export const agreeOnUpdate = (responses: ReadonlyArray<UpdateManifest | null>, currentVersion: string): Agreement => {
   const asked = responses.filter((manifest) => manifest !== null && manifest.version !== currentVersion)
   const first = asked[0]
   if (first === undefined || first === null) return { kind: "none" }

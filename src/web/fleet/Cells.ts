@@ -5,7 +5,8 @@ import { systemOf } from "./Facets.ts"
 import type { Fleet, ValueName } from "./Fleet.ts"
 import { states, type State } from "./Freshness.ts"
 
-export type Level = "calm" | "warn" | "bad"
+/** `old` is a figure of a late node: it may have been urgent, but it no longer says so. */
+export type Level = "calm" | "warn" | "bad" | "old"
 
 export interface Gauge {
   /** Null when not known. */
@@ -90,7 +91,10 @@ export const movingCells = (
   const seen =
     state === "waiting" ? text.overview.never : ageMs < 1000 ? text.overview.now : text.overview.ago(format.age(ageMs))
   if (state === "offline" || state === "waiting") return { ...blank, state, stateText: text.states[state], seen }
-  const gauge = (kind: "cpu" | "mem" | "disk"): Gauge => gaugeOf(kind, fleet.value(kind, row) / perMille, format)
+  const gauge = (kind: "cpu" | "mem" | "disk"): Gauge => {
+    const made = gaugeOf(kind, fleet.value(kind, row) / perMille, format)
+    return state === "stale" ? { ...made, level: "old" } : made
+  }
   const rate = (name: ValueName): string => format.rate(fleet.value(name, row))
   const load = fleet.value("load1", row)
   return {

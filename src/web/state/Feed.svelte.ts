@@ -1,4 +1,5 @@
 // The overview's loop: asks for live frames and puts them into the one Fleet of this tab.
+import { untrack } from "svelte"
 import type { LiveFrame } from "../../../schema/Live.ts"
 import { Fleet } from "../fleet/Fleet.ts"
 import { link } from "./Link.svelte.ts"
@@ -17,7 +18,7 @@ class Feed {
 
   /** Starts polling; the returned function stops it. Another viewer starts from nothing. */
   run(viewer: string): () => void {
-    if (viewer !== this.#viewer) this.#reset()
+    if (viewer !== this.#viewer) untrack(() => this.#reset())
     this.#viewer = viewer
     return link.run((signal) => this.#load(signal, true))
   }

@@ -1,4 +1,5 @@
 // The connection to the service as signals: one polling loop for whichever page is open, and the service's clock.
+import { untrack } from "svelte"
 import { Poller, type Connection } from "../live/Poller.ts"
 import { ServerClock } from "../live/ServerClock.ts"
 
@@ -24,8 +25,12 @@ class Link {
     addEventListener("online", () => this.#poller?.poke())
   }
 
-  /** Runs `load` as the page's loop until the returned function is called. */
+  /** Runs `load` as the page's loop until the returned function is called. Safe to call from an effect. */
   run(load: (signal: AbortSignal) => Promise<number>): () => void {
+    return untrack(() => this.#run(load))
+  }
+
+  #run(load: (signal: AbortSignal) => Promise<number>): () => void {
     const poller = new Poller({
       load,
       now: () => performance.now(),

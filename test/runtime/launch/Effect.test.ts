@@ -40,7 +40,8 @@ describe("Effect's diagnostics", () => {
 
   it.each([
     ["a timer in a test", report("globalTimers", here, "import")],
-    ["a converted date", report("globalDate", here, "new Date(0)")]
+    ["a converted date", report("globalDate", here, "new Date(0)")],
+    ["a date converted inside Effect", report("globalDateInEffect", here, "new Date(0)")]
   ])("pass %s", (_, json) => {
     expect(judge(json)).toEqual({ ok: true, output: "" })
   })

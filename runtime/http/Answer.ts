@@ -1,0 +1,62 @@
+// Plain node:http answers for what is served outside the API's router: JSON errors and their headers.
+import type { ServerResponse } from "node:http"
+import type { Failure, FailureClass } from "../../schema/Errors.ts"
+
+/** Headers of every API answer: nothing is cached, nothing is sniffed, nothing is framed. */
+export const apiHeaders = {
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff"
+} as const
+
+/** Headers of every page and file; the policy leaves scripts, styles and connections to this origin only. */
+export const securityHeaders = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; font-src 'self'; connect-src 'self'; manifest-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "permissions-policy": "camera=(), geolocation=(), microphone=()"
+} as const
+
+/** A refusal as ready bytes; made once for constant messages. */
+export interface Prepared {
+  readonly status: number
+  readonly headers: ReadonlyArray<string>
+  readonly body: Buffer
+}
+
+const jsonType = "application/json; charset=utf-8"
+
+export const prepared = <F extends Failure>(
+  one: FailureClass<F>,
+  message: string,
+  extra: ReadonlyArray<string> = []
+): Prepared => {
+  const body = Buffer.from(`${JSON.stringify({ code: one.code, message })}\n`)
+  const { "cache-control": cache, "x-content-type-options": sniff } = apiHeaders
+  const headers = ["Content-Type", jsonType, "Content-Length", String(body.length), "Cache-Control", cache]
+  return { status: one.status, headers: [...headers, "X-Content-Type-Options", sniff, ...extra], body }
+}
+
+/** Sends ready bytes; a client that has left is no error. */
+export const send = (response: ServerResponse, { body, headers, status }: Prepared): void => {
+  if (response.destroyed || response.headersSent) return
+  response.writeHead(status, headers as Array<string>)
+  response.end(body)
+}
+
+/** How long a refused client may take to read its answer before the connection is cut. */
+const lingerMs = 250
+
+/**
+ * Answers without reading the rest of the body and closes: whoever sends too much does not get to send it all.
+ * Nothing more is read from the socket, so at most what the kernel already buffered has been taken.
+ */
+export const sendAndClose = (response: ServerResponse, answer: Prepared): void => {
+  const { req, socket } = response
+  req.pause()
+  send(response, { ...answer, headers: [...answer.headers, "Connection", "close"] })
+  const cut = setTimeout(() => socket?.destroy(), lingerMs)
+  cut.unref()
+}

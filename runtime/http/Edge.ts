@@ -1,0 +1,90 @@
+// Checks every API request before its handler: canonical path, known route, method, content type and size.
+import { HttpApi, type HttpServerRequest } from "@effect/platform"
+import { Api } from "../../schema/api/Api.ts"
+import {
+  BodyTooLarge,
+  type Failure,
+  InvalidPath,
+  MethodNotAllowed,
+  NotFound,
+  UnsupportedMediaType
+} from "../../schema/Errors.ts"
+
+/** Bytes of an admin body: the longest list of ids and the largest setting stay below it. */
+export const apiBodyMax = 1_048_576
+
+interface Route {
+  readonly pattern: RegExp
+  readonly methods: Map<string, { readonly takesBody: boolean }>
+}
+
+const escape = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
+const toPattern = (path: string): RegExp => {
+  const segments = path.split("/").map((segment) => (segment.startsWith(":") ? "[^/]+" : escape(segment)))
+  return new RegExp(`^${segments.join("/").replace(/\/$/, "")}/?$`)
+}
+
+/** Every path of the API with its methods, read off the declaration itself; literal paths stand before patterns. */
+const routes: ReadonlyArray<Route> = (() => {
+  const found = new Map<string, Route>()
+  HttpApi.reflect(Api, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint }) => {
+      const path = endpoint.path.replace(/\/$/, "")
+      let route = found.get(path)
+      if (route === undefined) found.set(path, (route = { pattern: toPattern(path), methods: new Map() }))
+      route.methods.set(endpoint.method, { takesBody: endpoint.payloadSchema._tag === "Some" })
+    }
+  })
+  const documents = { pattern: /^\/api\/(?:openapi\.json|docs)\/?$/, methods: new Map([["GET", { takesBody: false }]]) }
+  return [documents, ...[...found.entries()].sort(([a], [b]) => Number(a.includes(":")) - Number(b.includes(":"))).map(([, route]) => route)]
+})()
+
+/** Paths that two readers could read differently: empty or dot segments, encoded separators, control characters. */
+// eslint-disable-next-line no-control-regex
+const ambiguous = /\/\/|\/\.{1,2}(?:\/|$)|%2f|%5c|%2e|%00|\\|;|[\u0000-\u0020]/i
+
+export interface Refused {
+  readonly failure: Failure
+  readonly headers: Record<string, string>
+  /** The route exists, so an unauthenticated caller of an admin path is told 401 before this. */
+  readonly routed: boolean
+}
+
+const refused = (failure: Failure, routed: boolean, headers: Record<string, string> = {}): Refused => ({
+  failure,
+  headers,
+  routed
+})
+
+const isJson = (type: string | undefined): boolean => type?.split(";")[0]?.trim().toLowerCase() === "application/json"
+
+const bodyRefusal = (headers: HttpServerRequest.HttpServerRequest["headers"]): Refused | undefined => {
+  const length = headers["content-length"]
+  const hasBody = (length !== undefined && length !== "0") || headers["transfer-encoding"] !== undefined
+  if (!hasBody) return undefined
+  if (!isJson(headers["content-type"]) || headers["content-encoding"] !== undefined) {
+    return refused(new UnsupportedMediaType({ message: "the Content-Type must be application/json" }), true)
+  }
+  // Without a length the body cannot be judged before it is read; clients of this API always know it.
+  if (length === undefined || Number(length) > apiBodyMax) {
+    const message = `the body must be at most ${apiBodyMax} bytes, with a Content-Length`
+    return refused(new BodyTooLarge({ message }), true, { connection: "close" })
+  }
+  return undefined
+}
+
+/** Why a request under /api is not let through to its handler, or undefined. */
+export const refusal = ({ headers, method, url }: Pick<HttpServerRequest.HttpServerRequest, "headers" | "method" | "url">): Refused | undefined => {
+  const path = url.split("?", 1)[0] as string
+  if (ambiguous.test(path)) return refused(new InvalidPath({ message: "the path is not in its plain form" }), false)
+  const route = routes.find(({ pattern }) => pattern.test(path))
+  if (route === undefined) return refused(new NotFound({ message: "there is nothing at this path" }), false)
+  const endpoint = route.methods.get(method)
+  if (endpoint === undefined) {
+    const allow = [...route.methods.keys()].sort().join(", ")
+    const failure = new MethodNotAllowed({ message: `this path answers ${allow}, not ${method}` })
+    return refused(failure, false, { allow })
+  }
+  return endpoint.takesBody ? bodyRefusal(headers) : undefined
+}

@@ -1,0 +1,127 @@
+// Owns the node:http server: reports take the fast lane, documents and health are ready bytes, the rest goes to the API.
+import { NodeHttpServer } from "@effect/platform-node"
+import { Context, Data, Effect, Layer } from "effect"
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import { InvalidRequest } from "../../schema/Errors.ts"
+import { AppConfig } from "../Config.ts"
+import { Readiness } from "../Readiness.ts"
+import { type Prepared, prepared, send } from "./Answer.ts"
+import { documents } from "./Docs.ts"
+import { Files } from "./Files.ts"
+import { NodeLane, nodeRoute } from "./NodeLane.ts"
+import { Server as ApiServer } from "./Server.ts"
+
+/** Agents push every 3 s and proxies keep connections for a minute: longer than both, so that nobody reconnects. */
+const keepAliveMs = 75_000
+/** Slow senders of headers and bodies are cut; the check runs every second. */
+const headersMs = 10_000
+const requestMs = 15_000
+const headerBytesMax = 16_384
+const headersMax = 100
+/** Open sockets; at about 15 kB each this is what a small machine bears. */
+const connectionsMax = 20_000
+/** Answers in flight get this long at shutdown, so that the whole exit stays below five seconds. */
+const drainMs = 2500
+
+/** The address could not be listened on; the message is one line for a person. */
+export class ListenFailed extends Data.TaggedError("ListenFailed")<{ readonly message: string }> {}
+
+export class Listener extends Context.Tag("runtime/http/Listener")<
+  Listener,
+  {
+    readonly port: number
+    /** Origin under which this machine reaches the service. */
+    readonly localUrl: string
+  }
+>() {}
+
+const badRequest = prepared(InvalidRequest, "the request is not valid HTTP", ["Connection", "close"])
+const healthy: Prepared = {
+  status: 200,
+  headers: ["Content-Type", "text/plain; charset=utf-8", "Cache-Control", "no-store", "Content-Length", "3"],
+  body: Buffer.from("ok\n")
+}
+const ready = (reason: string | undefined): Prepared => {
+  const body = Buffer.from(`${JSON.stringify({ ready: reason === undefined, reason: reason ?? null })}\n`)
+  const headers = ["Content-Type", "application/json; charset=utf-8", "Cache-Control", "no-store", "Content-Length", String(body.length)]
+  return { status: reason === undefined ? 200 : 503, headers, body }
+}
+
+const listen = (server: Server, host: string, port: number) =>
+  Effect.async<AddressInfo, ListenFailed>((resume) => {
+    server.once("error", (cause) => {
+      resume(new ListenFailed({ message: `cannot listen on ${host}:${port}: ${cause.message}` }))
+    })
+    server.listen({ host, port, backlog: 4096 }, () => resume(Effect.succeed(server.address() as AddressInfo)))
+  })
+
+/** Stops accepting, lets answers in flight go out, then cuts what is left. */
+const close = (server: Server) =>
+  Effect.async<void>((resume) => {
+    server.close(() => resume(Effect.void))
+    server.closeIdleConnections()
+  }).pipe(
+    Effect.timeoutOption(drainMs),
+    Effect.andThen(Effect.sync(() => server.closeAllConnections()))
+  )
+
+const open = (dispatch: (request: IncomingMessage, response: ServerResponse) => void): Server => {
+  const server = createServer(
+    {
+      keepAliveTimeout: keepAliveMs,
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: 1000,
+      maxHeaderSize: headerBytesMax,
+      noDelay: true
+    },
+    dispatch
+  )
+  server.maxHeadersCount = headersMax
+  server.maxConnections = connectionsMax
+  server.on("clientError", (_, socket) => {
+    if (!socket.writable) return socket.destroy()
+    const head = badRequest.headers.reduce((text, part, i) => text + part + (i % 2 === 0 ? ": " : "\r\n"), "")
+    socket.end(`HTTP/1.1 400 Bad Request\r\n${head}\r\n${badRequest.body.toString()}`)
+  })
+  return server
+}
+
+const dispatcher = Effect.gen(function* () {
+  const lane = yield* NodeLane
+  const files = yield* Files
+  const readiness = yield* Readiness
+  const { app } = yield* ApiServer
+  const handle = yield* NodeHttpServer.makeHandler(app)
+  const { json, page } = documents()
+  return (request: IncomingMessage, response: ServerResponse): void => {
+    const url = request.url ?? "/"
+    const query = url.indexOf("?")
+    const path = query < 0 ? url : url.slice(0, query)
+    const { method } = request
+    if (method === "POST") {
+      const route = nodeRoute(path)
+      if (route !== undefined) return lane.handle(route, request, response)
+    }
+    if (method === "GET") {
+      if (path === "/healthz") return send(response, healthy)
+      if (path === "/readyz") return send(response, ready(readiness.reason()))
+      if (path === "/api/openapi.json" || path === "/api/openapi.json/") return send(response, json)
+      if (path === "/api/docs" || path === "/api/docs/") return send(response, page)
+    }
+    if (path === "/api" || path.startsWith("/api/")) return handle(request, response)
+    files.handle(path, request, response)
+  }
+})
+
+const make = Effect.gen(function* () {
+  const { listenHost, listenPort } = yield* AppConfig
+  const server = open(yield* dispatcher)
+  const address = yield* Effect.acquireRelease(listen(server, listenHost, listenPort), () => close(server))
+  const wildcard = listenHost === "0.0.0.0" || listenHost === "::"
+  const host = wildcard ? "127.0.0.1" : listenHost.includes(":") ? `[${listenHost}]` : listenHost
+  return Listener.of({ port: address.port, localUrl: `http://${host}:${address.port}` })
+})
+
+export const layer = Layer.scoped(Listener, make)

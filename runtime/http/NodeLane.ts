@@ -1,0 +1,190 @@
+// The fast lane of /api/node/*: secret, content type, size, then the intake; answered from ready bytes after commit.
+import { Context, Effect, Layer, Runtime } from "effect"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { NodeId } from "../../schema/Ids.ts"
+import {
+  BodyTooLarge,
+  InvalidMetrics,
+  InvalidRequest,
+  InvalidStatic,
+  RateLimited,
+  ServiceUnavailable,
+  Unauthorized,
+  UnsupportedMediaType
+} from "../../schema/Errors.ts"
+import type { UpdateManifest } from "../../schema/Upgrade.ts"
+import * as LoginLimit from "../../src/auth/LoginLimit.ts"
+import { AppConfig } from "../Config.ts"
+import { InstallId } from "../InstallId.ts"
+import { type Ending, Intake, type Ticket } from "../Intake.ts"
+import { type Prepared, prepared, send, sendAndClose } from "./Answer.ts"
+import { clientOf, trust } from "./ClientAddress.ts"
+
+/** Bytes of a body; the contract's 1 MiB holds the largest node that the other bounds allow. */
+export const nodeBodyMax = 1_048_576
+
+export type NodeRoute = "metrics" | "static" | "identity"
+
+/** The route of a path (without query, with or without its trailing slash), if it is one of this lane. */
+export const nodeRoute = (path: string): NodeRoute | undefined => {
+  if (!path.startsWith("/api/node/")) return undefined
+  const name = path.endsWith("/") ? path.slice(10, -1) : path.slice(10)
+  return name === "metrics" || name === "static" || name === "identity" ? name : undefined
+}
+
+export class NodeLane extends Context.Tag("runtime/http/NodeLane")<
+  NodeLane,
+  { readonly handle: (route: NodeRoute, request: IncomingMessage, response: ServerResponse) => void }
+>() {}
+
+const retryAfter = ["Retry-After", "2"]
+const unauthorized = prepared(Unauthorized, "the header X-Node-Secret is missing or names no node")
+const wrongType = prepared(UnsupportedMediaType, "the Content-Type must be application/json, without an encoding")
+const tooLarge = prepared(BodyTooLarge, `the body must be at most ${nodeBodyMax} bytes`)
+const noBody = prepared(InvalidRequest, "the body must be one JSON value")
+const unavailable = prepared(ServiceUnavailable, "the report cannot be stored right now; try again", retryAfter)
+
+const okHeaders = (type: string, length: number): Array<string> => [
+  "Content-Type",
+  type,
+  "Content-Length",
+  String(length),
+  "Cache-Control",
+  "no-store",
+  "X-Content-Type-Options",
+  "nosniff"
+]
+const json = "application/json; charset=utf-8"
+const answer = (type: string, text: string): Prepared => {
+  const body = Buffer.from(text)
+  return { status: 200, headers: okHeaders(type, body.length), body }
+}
+const okReport = answer(json, '{"ok":true,"update":null}\n')
+const okStatic = answer("text/plain; charset=utf-8", "ok")
+const okUpdate = (update: UpdateManifest): Prepared => answer(json, `${JSON.stringify({ ok: true, update })}\n`)
+
+/** `application/json` with any parameters; agents always send it, so the exact spelling is the usual case. */
+const isJson = (type: string | undefined): boolean =>
+  type === "application/json" || type?.split(";")[0]?.trim().toLowerCase() === "application/json"
+
+/**
+ * Collects a body of at most `nodeBodyMax` bytes. Exactly one of the callbacks is called, once.
+ * Chunked bodies are cut where they pass the bound.
+ */
+const collect = (
+  request: IncomingMessage,
+  done: (text: string) => void,
+  over: () => void,
+  left: () => void
+): void => {
+  let first: Buffer | undefined
+  let rest: Array<Buffer> | undefined
+  let size = 0
+  let ended = false
+  request.on("data", (chunk: Buffer) => {
+    if (ended) return
+    size += chunk.length
+    if (size > nodeBodyMax) {
+      ended = true
+      rest = undefined
+      over()
+    } else if (first === undefined) first = chunk
+    else (rest ??= [first]).push(chunk)
+  })
+  request.on("end", () => {
+    if (ended) return
+    ended = true
+    done(rest === undefined ? (first?.toString("utf8") ?? "") : Buffer.concat(rest, size).toString("utf8"))
+  })
+  request.on("close", () => {
+    if (ended) return
+    ended = true
+    left()
+  })
+}
+
+const ending = (route: "metrics" | "static", response: ServerResponse): Ending => ({
+  acknowledged: (update) => send(response, route === "static" ? okStatic : update === null ? okReport : okUpdate(update)),
+  refused: () => send(response, unavailable),
+  rejected: (breach, message) => {
+    if (breach === "undecodable") send(response, prepared(InvalidRequest, message))
+    else if (route === "metrics") send(response, prepared(InvalidMetrics, message))
+    else send(response, prepared(InvalidStatic, message))
+  }
+})
+
+const limited = (seconds: number): Prepared =>
+  prepared(RateLimited, "too many requests with a wrong secret from this network", ["Retry-After", String(seconds)])
+
+const make = Effect.gen(function* () {
+  const intake = yield* Intake
+  const installId = yield* InstallId
+  const ranges = trust((yield* AppConfig).trustedProxies)
+  const clock = yield* Effect.clock
+  const fork = Runtime.runFork(yield* Effect.runtime<never>())
+  const failures = LoginLimit.make(LoginLimit.nodeQuota)
+
+  const addressOf = (request: IncomingMessage) =>
+    clientOf(ranges, request.socket.remoteAddress, false, request.headers).address
+
+  /** Only failures are limited: a known secret passes whatever its address did before. */
+  const turnAway = (request: IncomingMessage, response: ServerResponse) => {
+    const now = clock.unsafeCurrentTimeMillis()
+    const address = addressOf(request)
+    const blocked = failures.blocked(address, now)
+    if (blocked !== undefined) return sendAndClose(response, limited(blocked.retryAfterSec))
+    failures.failed(address, now)
+    sendAndClose(response, unauthorized)
+  }
+
+  const take = (route: "metrics" | "static", id: NodeId, ticket: Ticket, request: IncomingMessage, response: ServerResponse) =>
+    collect(
+      request,
+      (text) => {
+        if (text === "") {
+          ticket.reject()
+          send(response, noBody)
+        } else if (route === "static") ticket.statics(id, text, ending(route, response))
+        else ticket.report(id, text, addressOf(request), ending(route, response))
+      },
+      () => {
+        ticket.reject()
+        sendAndClose(response, tooLarge)
+      },
+      () => ticket.reject()
+    )
+
+  const identity = (response: ServerResponse) =>
+    fork(installId.get).addObserver((exit) => {
+      if (exit._tag === "Failure") return send(response, unavailable)
+      const identity = exit.value
+      send(response, answer(json, `${JSON.stringify(identity)}\n`))
+    })
+
+  return NodeLane.of({
+    handle: (route, request, response) => {
+      const ticket = route === "identity" ? undefined : intake.open()
+      const { headers } = request
+      const secret = headers["x-node-secret"]
+      const id = typeof secret === "string" && secret !== "" ? intake.identify(secret) : undefined
+      if (id === undefined) {
+        ticket?.reject()
+        return turnAway(request, response)
+      }
+      const length = headers["content-length"]
+      const hasBody = (length !== undefined && length !== "0") || headers["transfer-encoding"] !== undefined
+      if (hasBody && (!isJson(headers["content-type"]) || headers["content-encoding"] !== undefined)) {
+        ticket?.reject()
+        return sendAndClose(response, wrongType)
+      }
+      if (length !== undefined && Number(length) > nodeBodyMax) {
+        ticket?.reject()
+        return sendAndClose(response, tooLarge)
+      }
+      if (ticket === undefined) identity(response)
+      else take(route as "metrics" | "static", id, ticket, request, response)
+    }
+  })
+})
+
+export const layer = Layer.effect(NodeLane, make)

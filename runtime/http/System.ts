@@ -1,0 +1,73 @@
+// The status of the service for administrators: every long-lived fiber with depth, restarts and last error.
+import { HttpApiBuilder } from "@effect/platform"
+import { Effect } from "effect"
+import { monitorEventLoopDelay } from "node:perf_hooks"
+import { Api } from "../../schema/api/Api.ts"
+import type { FiberStatus } from "../../schema/System.ts"
+import { JournalStore } from "../../src/store/Journal.ts"
+import { FiberRegister } from "../FiberStatus.ts"
+import { Intake } from "../Intake.ts"
+import { Journal } from "../Journal.ts"
+import { mailboxMax, type NodeActor } from "../NodeActor.ts"
+import { NodeSupervisor } from "../NodeSupervisor.ts"
+import { Readiness } from "../Readiness.ts"
+import { serviceVersion } from "../Version.ts"
+
+/** Node fibers listed at most, troubled ones first; beyond a screenful the counts say the rest. */
+const actorsListedMax = 500
+
+const stateOf = (status: NodeActor["status"]): FiberStatus["state"] => (status === "restoring" ? "restarting" : status)
+
+const actorStatus = (actor: NodeActor): FiberStatus => ({
+  name: `NodeActor/${actor.id}`,
+  state: stateOf(actor.status),
+  depth: actor.depth,
+  depth_max: mailboxMax,
+  restarts: actor.restarts,
+  last_error: actor.lastError,
+  last_error_at: actor.lastErrorAt === null ? null : new Date(actor.lastErrorAt).toISOString()
+})
+
+export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
+  Effect.gen(function* () {
+    const intake = yield* Intake
+    const journal = yield* Journal
+    const store = yield* JournalStore
+    const supervisor = yield* NodeSupervisor
+    const register = yield* FiberRegister
+    const readiness = yield* Readiness
+    const loop = yield* Effect.acquireRelease(
+      Effect.sync(() => {
+        const histogram = monitorEventLoopDelay({ resolution: 10 })
+        histogram.enable()
+        return histogram
+      }),
+      (histogram) => Effect.sync(() => histogram.disable())
+    )
+    return handlers.handle("status", () =>
+      Effect.sync(() => {
+        const { figures } = journal
+        const reason = readiness.reason()
+        return {
+          version: serviceVersion,
+          started_at: readiness.startedAt,
+          ready: reason === undefined,
+          ready_reason: reason ?? null,
+          rss_bytes: process.memoryUsage.rss(),
+          event_loop_block_ms: Math.round(loop.max / 1e4) / 100,
+          intake: intake.figures(),
+          journal: {
+            rows: figures.rows,
+            commits: figures.commits,
+            failures: figures.failures,
+            commit_ms_last: Math.round(figures.commitMsLast * 100) / 100,
+            commit_ms_max: Math.round(figures.commitMsMax * 100) / 100,
+            database_bytes: store.bytes()
+          },
+          nodes: supervisor.counts(),
+          fibers: [...register.list(), ...supervisor.actors(actorsListedMax).map(actorStatus)]
+        }
+      })
+    )
+  })
+)

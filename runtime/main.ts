@@ -1,0 +1,83 @@
+// The program watchpost: its commands, and one expression that runs the service until a signal.
+import { Args, Command } from "@effect/cli"
+import { NodeContext, NodeRuntime } from "@effect/platform-node"
+import { Cause, ConfigError, Console, Effect, Layer, Logger, LogLevel, Option, Redacted } from "effect"
+import { existsSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { isFailure } from "../schema/Errors.ts"
+import { Password } from "../src/auth/Password.ts"
+import { AppConfig, layer as configLayer } from "./Config.ts"
+import { Listener, ListenFailed } from "./http/Listener.ts"
+import { service } from "./Layers.ts"
+import { serviceVersion } from "./Version.ts"
+
+/** Printed once the service listens: where it is, the first password, and what to do next. */
+const greeting = Effect.gen(function* () {
+  const { localUrl } = yield* Listener
+  const { publicUrl } = yield* AppConfig
+  const { generated } = yield* Password
+  const url = Option.getOrElse(publicUrl, () => localUrl)
+  yield* Console.log(`Watchpost ${serviceVersion} is listening: ${url}`)
+  if (Option.isSome(generated)) {
+    yield* Console.log(`Admin password, shown only this once: ${Redacted.value(generated.value)}`)
+  }
+  yield* Console.log(`To watch another machine, sign in at ${url}/admin/nodes, add a node and run the command it shows.`)
+})
+
+/** One line for a person about why the service cannot start. */
+const reason = (failure: unknown): string => {
+  if (ConfigError.isConfigError(failure)) return configReason(failure)
+  if (isFailure(failure) || failure instanceof ListenFailed) return failure.message
+  return failure instanceof Error ? failure.message : String(failure)
+}
+const configReason = (error: ConfigError.ConfigError): string => {
+  if (error._op === "And" || error._op === "Or") return configReason(error.left)
+  return error.message
+}
+
+class StartFailed extends Error {}
+
+const running = Layer.launch(Layer.effectDiscard(greeting).pipe(Layer.provide(service), Layer.provide(configLayer)))
+// Two ways to fail: a setting or the surroundings (one line), or a defect of ours (everything we know).
+const startFailure = (cause: Cause.Cause<unknown>) =>
+  Cause.isInterruptedOnly(cause)
+    ? Effect.interrupt
+    : Cause.isFailType(cause)
+      ? Effect.fail(new StartFailed(reason(cause.error)))
+      : Effect.failCause(cause)
+
+const serve = Command.make("serve", {}, () => Effect.catchAllCause(running, startFailure)).pipe(
+  Command.withDescription("Run the service. Settings are read from WATCHPOST_* in the environment.")
+)
+
+/** The agent is a program of its own, so that it starts without anything of the service. */
+const agentFile = (): URL => {
+  const built = new URL("./monitor-node.mjs", import.meta.url)
+  return existsSync(fileURLToPath(built)) ? built : new URL("../src/agent/main.ts", import.meta.url)
+}
+const agent = Command.make("agent", { rest: Args.repeated(Args.text({ name: "arguments" })) }, () =>
+  Effect.promise(() => import(agentFile().href))
+).pipe(Command.withDescription("Run the agent of a node: push, report install|remove|update|list."))
+
+const watchpost = Command.make("watchpost").pipe(
+  Command.withDescription("A self-hosted service that watches a fleet of servers."),
+  Command.withSubcommands([serve, agent])
+)
+
+const cli = Command.run(watchpost, { name: "watchpost", version: serviceVersion })
+
+if (process.argv[2] === "agent") {
+  // The agent reads its own options; the parser of this program would refuse them.
+  process.argv.splice(2, 1)
+  await import(agentFile().href)
+} else {
+  cli(process.argv).pipe(
+    Effect.catchIf(
+      (failure): failure is StartFailed => failure instanceof StartFailed,
+      (failure) => Effect.andThen(Console.error(`watchpost: ${failure.message}`), Effect.sync(() => process.exit(1)))
+    ),
+    Effect.provide(Layer.mergeAll(NodeContext.layer, Logger.pretty, Logger.minimumLogLevel(LogLevel.Info))),
+    Effect.provide(Layer.setTracerEnabled(false)),
+    NodeRuntime.runMain({ disableErrorReporting: false })
+  )
+}

@@ -1,0 +1,82 @@
+// Settings by name, and the brand among them.
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, type Layer, Option } from "effect"
+import { defaultBrand, Settings } from "../../src/store/Settings.ts"
+import { quiet, run, stores } from "./Support.ts"
+
+const test = <A, E>(name: string, body: Effect.Effect<A, E, Layer.Layer.Success<ReturnType<typeof stores>>>) =>
+  it.effect(name, () => body.pipe(Effect.provide([stores(), quiet])))
+
+describe("settings", () => {
+  test(
+    "fail as unavailable storage when the table is gone, without telling SQL",
+    Effect.gen(function* () {
+      const settings = yield* Settings
+      yield* run("DROP TABLE settings")
+
+      const failures = yield* Effect.all([
+        Effect.flip(settings.get("a")),
+        Effect.flip(settings.put("a", "b")),
+        Effect.flip(settings.brand),
+        Effect.flip(settings.putBrand(defaultBrand))
+      ])
+
+      for (const failure of failures) {
+        expect(failure.code).toBe("db_error")
+        expect(failure.message).not.toMatch(/no such table|SELECT|INSERT/)
+      }
+    })
+  )
+
+  test(
+    "are none before they were put, and the last text put after",
+    Effect.gen(function* () {
+      const settings = yield* Settings
+
+      expect(yield* settings.get("a")).toEqual(Option.none())
+      yield* settings.put("a", "1")
+      yield* settings.put("a", "it's \u0000 2 🛰")
+      yield* settings.put("b", "")
+
+      expect(yield* settings.get("a")).toEqual(Option.some("it's \u0000 2 🛰"))
+      expect(yield* settings.get("b")).toEqual(Option.some(""))
+    })
+  )
+})
+
+describe("the brand", () => {
+  for (const stored of ["no JSON", "[]", '{"page_title":7}']) {
+    test(
+      `is unavailable while something unreadable is stored: ${stored}`,
+      Effect.gen(function* () {
+        const settings = yield* Settings
+        yield* settings.put("brand", stored)
+
+        expect((yield* Effect.flip(settings.brand)).code).toBe("db_error")
+      })
+    )
+  }
+
+  test(
+    "is the default before it was put",
+    Effect.gen(function* () {
+      expect(yield* (yield* Settings).brand).toEqual({
+        logo_url: "/brandlogo.svg",
+        page_title: "Monitor Dashboard",
+        topbar_text: "Monitor Control"
+      })
+    })
+  )
+
+  test(
+    "has the default in place of every blank or missing member",
+    Effect.gen(function* () {
+      const settings = yield* Settings
+      yield* settings.putBrand({ logo_url: " ", page_title: "Ours", topbar_text: "" })
+
+      expect(yield* settings.brand).toEqual({ ...defaultBrand, page_title: "Ours" })
+      yield* settings.put("brand", '{"topbar_text":"Top"}')
+      expect(yield* settings.brand).toEqual({ ...defaultBrand, topbar_text: "Top" })
+    })
+  )
+})
