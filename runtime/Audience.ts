@@ -119,7 +119,11 @@ export class Audience {
   private trace(view: Row["view"]): unknown {
     if (this.viewer === "guest") return view.statics
     if (view.faults.length > 0) return `${view.version}|${view.faults.map((fault) => fault.message).join(";")}`
-    return view.statics === undefined ? view.version : view.statics.body.version === view.version ? view.statics : view.version
+    return view.statics === undefined
+      ? view.version
+      : view.statics.body.version === view.version
+        ? view.statics
+        : view.version
   }
 
   private toldAnew(): boolean {

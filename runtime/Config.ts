@@ -120,3 +120,12 @@ export const layer: Layer.Layer<AppConfig, ConfigError.ConfigError> = Layer.effe
   AppConfig,
   Effect.suspend(() => settings)
 )
+
+/** What a child process of ours needs of our environment, and nothing that could be a secret. */
+export const inheritedEnvironment = (): Record<string, string> =>
+  Object.fromEntries(
+    ["PATH", "SystemRoot", "TZ"].flatMap((name) => {
+      const value = process.env[name]
+      return value === undefined ? [] : [[name, value]]
+    })
+  )

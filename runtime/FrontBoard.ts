@@ -3,10 +3,9 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { randomBytes } from "node:crypto"
 import { Forbidden, NotFound } from "../schema/Errors.ts"
 import type { FrontGroup } from "../schema/Group.ts"
-import { NodeId } from "../schema/Ids.ts"
+import { NodeId, SessionId } from "../schema/Ids.ts"
 import type { Recent } from "../schema/Live.ts"
 import { Viewer } from "../schema/Session.ts"
-import type { SessionId } from "../schema/Ids.ts"
 import { recentOf, type Row } from "../src/core/LiveColumns.ts"
 import { snapshotText } from "../src/core/SnapshotView.ts"
 import { isOutdated } from "../src/core/Version.ts"
@@ -16,6 +15,7 @@ import { BundledVersion } from "./BundledVersion.ts"
 import { type Cached, cached } from "./Cached.ts"
 import { NodeRoster } from "./NodeRoster.ts"
 import { NodeSupervisor } from "./NodeSupervisor.ts"
+import { pause } from "./Pause.ts"
 
 /** Snapshots serialised between two yields: about 5 ms. */
 const sliceNodes = 250
@@ -68,14 +68,80 @@ const makePieces = () => {
   return { textOf, prune }
 }
 
-const adminViewer = Viewer.Admin({ sessionId: "" as SessionId })
+/** One audience with its full list and the turn of whoever makes it. */
+interface Own {
+  readonly audience: Audience
+  readonly turn: Effect.Semaphore
+  list: { readonly mark: number; readonly answer: Cached } | undefined
+}
+
+interface Tools {
+  readonly supervisor: Context.Tag.Service<typeof NodeSupervisor>
+  readonly roster: Context.Tag.Service<typeof NodeRoster>
+  readonly pieces: ReturnType<typeof makePieces>
+  readonly own: (viewer: Viewer) => Own
+}
+
+/** Serialises in slices, so that ten thousand nodes do not hold the loop. */
+const join = ({ pieces }: Tools, rows: ReadonlyArray<Row>, guest: boolean) =>
+  Effect.gen(function* () {
+    const texts: Array<string> = []
+    for (let from = 0; from < rows.length; from += sliceNodes) {
+      for (const row of rows.slice(from, from + sliceNodes)) {
+        if (row.view.receivedAt > 0) texts.push(pieces.textOf(row, guest))
+      }
+      if (from + sliceNodes < rows.length) yield* pause
+    }
+    return `[${texts.join(",")}]\n`
+  })
+
+/** Single flight: whoever waits for the turn finds the list that the one before made. */
+const fullList = (tools: Tools, own: Own) =>
+  own.turn.withPermits(1)(
+    Effect.gen(function* () {
+      const { audience } = own
+      audience.refresh(yield* Clock.currentTimeMillis)
+      const { mark } = audience
+      if (own.list?.mark === mark) return own.list.answer
+      tools.pieces.prune(tools.roster.records())
+      const text = yield* join(tools, audience.rows, audience.viewer === "guest")
+      own.list = { mark, answer: cached(audience.etag("m", mark), text) }
+      return own.list.answer
+    })
+  )
+
+const partialList = (tools: Tools, { audience }: Own, selection: Exclude<Selection, { _tag: "All" }>) =>
+  Effect.gen(function* () {
+    audience.refresh(yield* Clock.currentTimeMillis)
+    const reporting = audience.rows.filter(({ view }) => view.receivedAt > 0)
+    const rows =
+      selection._tag === "Page"
+        ? reporting.slice(selection.offset, selection.offset + selection.limit)
+        : reporting.filter(({ record }) => selection.ids.has(record.id))
+    const key =
+      selection._tag === "Page" ? `${selection.offset}.${selection.limit}.` : `${[...selection.ids].join(".")}.`
+    const { mark } = audience
+    return cached(audience.etag(key, mark), yield* join(tools, rows, audience.viewer === "guest"))
+  })
+
+const recent = ({ roster, supervisor }: Tools, viewer: Viewer, id: number) =>
+  Effect.gen(function* () {
+    const record = roster.records().get(NodeId.make(id))
+    if (!canRead(viewer, record)) {
+      if (viewer._tag === "Guest") return yield* new Forbidden({ message: "this node's data is not public" })
+      return yield* new NotFound({ message: `node ${id} does not exist` })
+    }
+    const actor = record === undefined ? undefined : supervisor.actor(record.id)
+    const window = actor?.window
+    return actor === undefined || window === undefined ? emptyRecent(id) : recentOf(actor.view, window)
+  })
+
+const adminViewer = Viewer.Admin({ sessionId: SessionId.make("board") })
 
 const make = Effect.gen(function* () {
   const supervisor = yield* NodeSupervisor
   const roster = yield* NodeRoster
   const bundled = yield* BundledVersion
-  const clock = yield* Effect.clock
-  const { prune, textOf } = makePieces()
   const source: Source = {
     records: roster.ordered,
     rosterRevision: roster.revision,
@@ -85,77 +151,24 @@ const make = Effect.gen(function* () {
     isOutdated: (version) => isOutdated(version, bundled.version)
   }
   const boot = randomBytes(6).toString("base64url")
-  const firstSeq = clock.unsafeCurrentTimeMillis()
-  const newAudience = (who: Viewer) =>
-    Effect.map(Effect.makeSemaphore(1), (turn) => ({
+  const firstSeq = yield* Clock.currentTimeMillis
+  const newOwn = (who: Viewer) =>
+    Effect.map(Effect.makeSemaphore(1), (turn): Own => ({
       audience: new Audience(who, source, boot, firstSeq),
       turn,
-      list: undefined as { readonly mark: number; readonly answer: Cached } | undefined
+      list: undefined
     }))
-  const guests = yield* newAudience(Viewer.Guest())
-  const admins = yield* newAudience(adminViewer)
-  const audienceOf = (viewer: Viewer) => (viewer._tag === "Admin" ? admins : guests)
-
-  /** Serialises in slices, so that ten thousand nodes do not hold the loop. */
-  const join = (rows: ReadonlyArray<Row>, guest: boolean) =>
-    Effect.gen(function* () {
-      const texts: Array<string> = []
-      for (let from = 0; from < rows.length; from += sliceNodes) {
-        for (const row of rows.slice(from, from + sliceNodes)) if (row.view.receivedAt > 0) texts.push(textOf(row, guest))
-        if (from + sliceNodes < rows.length) yield* Effect.yieldNow({ priority: 1 })
-      }
-      return `[${texts.join(",")}]\n`
-    })
-
-  const fullList = (viewer: Viewer) => {
-    const own = audienceOf(viewer)
-    // Single flight: whoever waits for the turn finds the list that the one before made.
-    return own.turn.withPermits(1)(
-      Effect.gen(function* () {
-        own.audience.refresh(yield* Clock.currentTimeMillis)
-        const { mark } = own.audience
-        if (own.list?.mark === mark) return own.list.answer
-        prune(roster.records())
-        const text = yield* join(own.audience.rows, own.audience.viewer === "guest")
-        own.list = { mark, answer: cached(own.audience.etag("m", mark), text) }
-        return own.list.answer
-      })
-    )
-  }
-
-  const partialList = (viewer: Viewer, selection: Exclude<Selection, { _tag: "All" }>) =>
-    Effect.gen(function* () {
-      const { audience } = audienceOf(viewer)
-      audience.refresh(yield* Clock.currentTimeMillis)
-      const reporting = audience.rows.filter(({ view }) => view.receivedAt > 0)
-      const rows =
-        selection._tag === "Page"
-          ? reporting.slice(selection.offset, selection.offset + selection.limit)
-          : reporting.filter(({ record }) => selection.ids.has(record.id))
-      const key =
-        selection._tag === "Page" ? `${selection.offset}.${selection.limit}.` : `${[...selection.ids].join(".")}.`
-      return cached(audience.etag(key, audience.mark), yield* join(rows, audience.viewer === "guest"))
-    })
-
-  const recent = (viewer: Viewer, id: number) =>
-    Effect.gen(function* () {
-      const record = roster.records().get(NodeId.make(id))
-      const actor = record === undefined ? undefined : supervisor.actor(record.id)
-      if (!canRead(viewer, record)) {
-        if (viewer._tag === "Guest") return yield* new Forbidden({ message: "this node's data is not public" })
-        return yield* new NotFound({ message: `node ${id} does not exist` })
-      }
-      const window = actor?.window
-      if (actor === undefined || window === undefined) return emptyRecent(id)
-      return recentOf(actor.view, window)
-    })
+  const guests = yield* newOwn(Viewer.Guest())
+  const admins = yield* newOwn(adminViewer)
+  const own = (viewer: Viewer) => (viewer._tag === "Admin" ? admins : guests)
+  const tools: Tools = { supervisor, roster, pieces: makePieces(), own }
 
   return FrontBoard.of({
-    metrics: (viewer, selection) => (selection._tag === "All" ? fullList(viewer) : partialList(viewer, selection)),
-    groups: (viewer) => Effect.sync(() => audienceOf(viewer).audience.groups()),
-    live: (viewer, since) =>
-      Effect.map(Clock.currentTimeMillis, (now) => audienceOf(viewer).audience.frame(since, now)),
-    recent
+    metrics: (viewer, selection) =>
+      selection._tag === "All" ? fullList(tools, own(viewer)) : partialList(tools, own(viewer), selection),
+    groups: (viewer) => Effect.sync(() => own(viewer).audience.groups()),
+    live: (viewer, since) => Effect.map(Clock.currentTimeMillis, (now) => own(viewer).audience.frame(since, now)),
+    recent: (viewer, id) => recent(tools, viewer, id)
   })
 })
 

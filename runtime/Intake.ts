@@ -1,5 +1,5 @@
 // Where reports enter: secret to node, text to report, report to the node's mailbox; every report is accounted for once.
-import { Context, Effect, Layer } from "effect"
+import { type Clock, Context, Effect, Layer } from "effect"
 import type { NodeId } from "../schema/Ids.ts"
 import type { IntakeStatus } from "../schema/System.ts"
 import type { UpdateManifest } from "../schema/Upgrade.ts"
@@ -48,81 +48,120 @@ interface Account {
   droppedPieces: number
 }
 
-const make = Effect.gen(function* () {
-  const journal = yield* Journal
-  const supervisor = yield* NodeSupervisor
-  const roster = yield* NodeRoster
-  const clock = yield* Effect.clock
-  const account: Account = { received: 0, inFlight: 0, acknowledged: 0, refused: 0, rejected: 0, notApplied: 0, droppedPieces: 0 }
-
-  const refuse = (ending: Ending) => {
-    account.inFlight--
-    account.refused++
+/** The account and the four ways a report can end in it. */
+class Ledger {
+  readonly account: Account = {
+    received: 0,
+    inFlight: 0,
+    acknowledged: 0,
+    refused: 0,
+    rejected: 0,
+    notApplied: 0,
+    droppedPieces: 0
+  }
+  open(): void {
+    this.account.received++
+    this.account.inFlight++
+  }
+  reject(): void {
+    this.account.inFlight--
+    this.account.rejected++
+  }
+  refuse(ending: Ending): void {
+    this.account.inFlight--
+    this.account.refused++
     ending.refused()
   }
-  const reject = (reading: Exclude<Reading<never>, { _tag: "Read" }>, ending: Ending) => {
-    account.inFlight--
-    account.rejected++
+  rejectReading(reading: Exclude<Reading<never>, { _tag: "Read" }>, ending: Ending): void {
+    this.reject()
     ending.rejected(reading._tag === "Undecodable" ? "undecodable" : "meaningless", reading.message)
   }
-  const replyTo = (ending: Ending): Reply => ({
-    acknowledge: (update, applied) => {
-      account.inFlight--
-      account.acknowledged++
-      if (!applied) account.notApplied++
-      ending.acknowledged(update)
-    },
-    refuse: () => refuse(ending)
-  })
-  /** Asked before anything is parsed: a service that cannot write does not burn its time on reading. */
-  const closed = () => !journal.room()
-  const deliver = (id: NodeId, mail: Mail, ending: Ending) => {
-    const actor = supervisor.actor(id)
-    if (actor === undefined || !actor.offer(mail)) refuse(ending)
-  }
-
-  const ticket: Ticket = {
-    reject: () => {
-      account.inFlight--
-      account.rejected++
-    },
-    report: (id, text, ip, ending) => {
-      if (closed()) return refuse(ending)
-      const reading = readReport(text)
-      if (reading._tag !== "Read") return reject(reading, ending)
-      const { dropped, value, wide } = reading
-      account.droppedPieces += dropped.length
-      const receivedAt = clock.unsafeCurrentTimeMillis()
-      deliver(id, { _tag: "Report", report: value, arrival: { ip, wide, dropped }, receivedAt, reply: replyTo(ending) }, ending)
-    },
-    statics: (id, text, ending) => {
-      if (closed()) return refuse(ending)
-      const reading = readStatic(text)
-      if (reading._tag !== "Read") return reject(reading, ending)
-      const receivedAt = clock.unsafeCurrentTimeMillis()
-      deliver(id, { _tag: "Static", body: reading.value, receivedAt, reply: replyTo(ending) }, ending)
+  replyTo(ending: Ending): Reply {
+    return {
+      acknowledge: (update, applied) => {
+        this.account.inFlight--
+        this.account.acknowledged++
+        if (!applied) this.account.notApplied++
+        ending.acknowledged(update)
+      },
+      refuse: () => this.refuse(ending)
     }
   }
+}
 
+interface Tools {
+  readonly ledger: Ledger
+  readonly journal: Context.Tag.Service<typeof Journal>
+  readonly supervisor: Context.Tag.Service<typeof NodeSupervisor>
+  readonly clock: Clock.Clock
+}
+
+const deliver = ({ ledger, supervisor }: Tools, id: NodeId, mail: Mail, ending: Ending): void => {
+  const actor = supervisor.actor(id)
+  if (actor === undefined || !actor.offer(mail)) ledger.refuse(ending)
+}
+
+const takeReport = (tools: Tools, id: NodeId, text: string, ip: string, ending: Ending): void => {
+  const { clock, journal, ledger } = tools
+  // Asked before anything is parsed: a service that cannot write does not burn its time on reading.
+  if (!journal.room()) return ledger.refuse(ending)
+  const reading = readReport(text)
+  if (reading._tag !== "Read") return ledger.rejectReading(reading, ending)
+  const { dropped, value, wide } = reading
+  ledger.account.droppedPieces += dropped.length
+  const receivedAt = clock.unsafeCurrentTimeMillis()
+  const reply = ledger.replyTo(ending)
+  deliver(tools, id, { _tag: "Report", report: value, arrival: { ip, wide, dropped }, receivedAt, reply }, ending)
+}
+
+const takeStatic = (tools: Tools, id: NodeId, text: string, ending: Ending): void => {
+  const { clock, journal, ledger } = tools
+  if (!journal.room()) return ledger.refuse(ending)
+  const reading = readStatic(text)
+  if (reading._tag !== "Read") return ledger.rejectReading(reading, ending)
+  const receivedAt = clock.unsafeCurrentTimeMillis()
+  deliver(tools, id, { _tag: "Static", body: reading.value, receivedAt, reply: ledger.replyTo(ending) }, ending)
+}
+
+const statusOf = ({
+  acknowledged,
+  droppedPieces,
+  inFlight,
+  notApplied,
+  received,
+  refused,
+  rejected
+}: Account): IntakeStatus => ({
+  received,
+  acknowledged,
+  refused,
+  rejected,
+  in_flight: inFlight,
+  not_applied: notApplied,
+  dropped_pieces: droppedPieces
+})
+
+const make = Effect.gen(function* () {
+  const roster = yield* NodeRoster
+  const ledger = new Ledger()
+  const tools: Tools = {
+    ledger,
+    journal: yield* Journal,
+    supervisor: yield* NodeSupervisor,
+    clock: yield* Effect.clock
+  }
+  const ticket: Ticket = {
+    reject: () => ledger.reject(),
+    report: (id, text, ip, ending) => takeReport(tools, id, text, ip, ending),
+    statics: (id, text, ending) => takeStatic(tools, id, text, ending)
+  }
   return Intake.of({
     identify: (secret) => roster.bySecret(secret)?.id,
     open: () => {
-      account.received++
-      account.inFlight++
+      ledger.open()
       return ticket
     },
-    figures: () => {
-      const { acknowledged, droppedPieces, inFlight, notApplied, received, refused, rejected } = account
-      return {
-        received,
-        acknowledged,
-        refused,
-        rejected,
-        in_flight: inFlight,
-        not_applied: notApplied,
-        dropped_pieces: droppedPieces
-      }
-    }
+    figures: () => statusOf(ledger.account)
   })
 })
 

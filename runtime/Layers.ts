@@ -42,9 +42,7 @@ import * as Retention from "./Retention.ts"
 import * as Sessions from "./Sessions.ts"
 
 /** Built files stand beside the program; from a checkout they are in dist. */
-const webFolder = fileURLToPath(
-  new URL(import.meta.url.endsWith(".ts") ? "../dist/web" : "./web", import.meta.url)
-)
+const webFolder = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../dist/web" : "./web", import.meta.url))
 
 /** Database file of an installation, inside its home. */
 export const databaseFile = (home: string): string => join(home, "watchpost.db")
@@ -87,7 +85,9 @@ const handlers = Layer.mergeAll(
 const http = Listener.layer.pipe(
   Layer.provide(Layer.mergeAll(Server.layer, NodeLane.layer, Files.layer(webFolder))),
   Layer.provide(HttpApiBuilder.api(RoutedApi).pipe(Layer.provide(handlers), Layer.provide(Security.layer))),
-  Layer.provide(Layer.mergeAll(HttpApiBuilder.Router.Live, HttpApiBuilder.Middleware.layer, NodeHttpServer.layerContext))
+  Layer.provide(
+    Layer.mergeAll(HttpApiBuilder.Router.Live, HttpApiBuilder.Middleware.layer, NodeHttpServer.layerContext)
+  )
 )
 
 /** Everything that `serve` runs, given the settings. */

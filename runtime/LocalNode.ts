@@ -8,9 +8,9 @@ import { NodeId } from "../schema/Ids.ts"
 import { nodeNameMax } from "../schema/Node.ts"
 import { Nodes } from "../src/store/Nodes.ts"
 import { Settings } from "../src/store/Settings.ts"
-import { AppConfig, type Settings as AppSettings } from "./Config.ts"
+import { AppConfig, inheritedEnvironment, type Settings as AppSettings } from "./Config.ts"
 import { FiberRegister, supervised } from "./FiberStatus.ts"
-import { Listener } from "./http/Listener.ts"
+import { ListenAddress } from "./ListenAddress.ts"
 import { NodeDirectory } from "./NodeDirectory.ts"
 import { NodeRoster } from "./NodeRoster.ts"
 
@@ -18,6 +18,9 @@ import { NodeRoster } from "./NodeRoster.ts"
 const settingName = "local_node_id"
 /** How long the agent may take to end before it is killed. */
 const stopMs = 1000
+
+/** Keeps the agent's heap small: it holds a few kilobytes and would otherwise let garbage pile up to 100 MB. */
+const lean = ["--max-semi-space-size=1", "--max-old-space-size=32"]
 
 class AgentEnded extends Data.TaggedError("AgentEnded")<{ readonly message: string }> {}
 
@@ -42,10 +45,10 @@ const agentFile = (): string | undefined => {
 /** Runs the agent until it ends or we are interrupted. The secret goes through the environment, not the arguments. */
 const runAgent = (file: string, url: string, secret: string) =>
   Effect.async<never, AgentEnded>((resume) => {
-    const child = spawn(process.execPath, [file, "push"], {
+    const child = spawn(process.execPath, [...lean, file, "push"], {
       stdio: ["pipe", "ignore", "ignore"],
       env: {
-        PATH: process.env["PATH"],
+        ...inheritedEnvironment(),
         MONITOR_NODE_TARGET_URL: url,
         MONITOR_NODE_TARGET_SECRET: secret,
         MONITOR_NODE_PARENT_WATCH: "1"
@@ -88,7 +91,7 @@ const make = Effect.gen(function* () {
   }
   const settings = yield* Settings
   const roster = yield* NodeRoster
-  const { localUrl } = yield* Listener
+  const { localUrl } = yield* ListenAddress
   const register = yield* FiberRegister
   const known = yield* settings.get(settingName)
   const id = Option.isSome(known) ? NodeId.make(Number(known.value)) : yield* createNode

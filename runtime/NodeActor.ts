@@ -51,7 +51,6 @@ export interface Shared {
   /** Grows as vectors do; only used inside one synchronous turn. */
   scratch: Float64Array
   revision: number
-  readonly published: (actor: NodeActor) => void
   readonly renamed: (id: NodeId, hostname: string) => void
 }
 
@@ -121,7 +120,13 @@ export class NodeActor {
     this.refuseAll()
   }
 
-  refuseAll(): void {
+  /** Refuses everything until a restart succeeds. */
+  park(): void {
+    this.status = "parked"
+    this.refuseAll()
+  }
+
+  private refuseAll(): void {
     for (const mail of this.mailbox.splice(0)) mail.reply.refuse()
   }
 
@@ -257,7 +262,6 @@ export class NodeActor {
       view.faults = faultsOf(this.state, view.receivedAt)
     }
     view.revision = ++this.shared.revision
-    this.shared.published(this)
   }
 }
 

@@ -4,10 +4,11 @@ import { NotFound } from "../schema/Errors.ts"
 import type { NodeId } from "../schema/Ids.ts"
 import type { NodeFault } from "../schema/Node.ts"
 import type { NodeView } from "../src/core/NodeView.ts"
-import { FiberRegister } from "./FiberStatus.ts"
+import type { UpdateManifest } from "../schema/Upgrade.ts"
+import { FiberRegister, type Watch } from "./FiberStatus.ts"
 import { Journal } from "./Journal.ts"
 import { type Ended, NodeActor, parkAfter, type Shared } from "./NodeActor.ts"
-import { NodeDirectory } from "./NodeDirectory.ts"
+import { NodeDirectory, type NodeFacts } from "./NodeDirectory.ts"
 import { NodeRoster } from "./NodeRoster.ts"
 import { freshNode, Replay, type Restored } from "./Replay.ts"
 
@@ -52,78 +53,74 @@ const crashFault = (actor: NodeActor): NodeFault => ({
   since: new Date(actor.lastErrorAt ?? 0).toISOString()
 })
 
-const make = Effect.gen(function* () {
-  const journal = yield* Journal
-  const replay = yield* Replay
-  const roster = yield* NodeRoster
-  const register = yield* FiberRegister
-  const fibers = yield* FiberMap.make<NodeId>()
-  const startFiber = yield* FiberMap.runtime(fibers)()
-  const actors = new Map<NodeId, NodeActor>()
-  const shared: Shared = {
-    journal,
-    step: replay.step,
-    intern: replay.intern,
-    scratch: new Float64Array(scratchFirst),
-    revision: 0,
-    published: () => {},
-    renamed: (id, hostname) => roster.renamed(id, hostname)
-  }
-  const watch = register.register("NodeSupervisor", () => actors.size, 0)
+/** The longest crash message kept: a status page is no log. */
+const messageMax = 300
 
-  /** One run of a node: restore, start, then wait for the end. */
-  const run = (actor: NodeActor, preload: { node: Restored | undefined }) =>
-    Effect.gen(function* () {
-      const ready = preload.node
-      preload.node = undefined
-      const node = ready ?? (yield* replay.one(actor.id))
-      if (node.failure !== undefined) return yield* new ActorCrashed({ message: node.failure })
-      const ended = yield* Effect.async<Ended>((resume) => {
-        actor.ended = (why) => resume(Effect.succeed(why))
-        actor.start(node.state, node.vector, node.lastSeq, node.checkpointSeq)
-        return Effect.sync(() => {
-          actor.ended = undefined
-        })
+interface Tools {
+  readonly replay: Context.Tag.Service<typeof Replay>
+  readonly roster: Context.Tag.Service<typeof NodeRoster>
+  readonly watch: Watch
+  readonly shared: Shared
+  readonly fibers: FiberMap.FiberMap<NodeId>
+  readonly startFiber: (id: NodeId, life: Effect.Effect<never, unknown>) => unknown
+  readonly actors: Map<NodeId, NodeActor>
+}
+
+/** One run of a node: restore, start, then wait for the end. The first run may be given its state. */
+const run = ({ replay }: Tools, actor: NodeActor, preload: { node: Restored | undefined }) =>
+  Effect.gen(function* () {
+    const ready = preload.node
+    preload.node = undefined
+    const node = ready ?? (yield* replay.one(actor.id))
+    if (node.failure !== undefined) return yield* new ActorCrashed({ message: node.failure })
+    const ended = yield* Effect.async<Ended>((resume) => {
+      actor.ended = (why) => resume(Effect.succeed(why))
+      actor.start(node.state, node.vector, node.lastSeq, node.checkpointSeq)
+      return Effect.sync(() => {
+        actor.ended = undefined
       })
-      if (ended._tag === "Crashed") return yield* new ActorCrashed({ message: ended.message })
     })
+    if (ended._tag === "Crashed") return yield* new ActorCrashed({ message: ended.message })
+  })
 
-  const noteCrash = (actor: NodeActor, message: string) =>
-    Effect.gen(function* () {
-      const now = yield* Clock.currentTimeMillis
-      actor.crashesInRow = now - (actor.lastErrorAt ?? 0) > quietMs ? 1 : actor.crashesInRow + 1
-      actor.restarts++
-      actor.lastError = message.slice(0, 300)
-      actor.lastErrorAt = now
-      watch.restarts++
-      watch.lastError = `node ${actor.id}: ${actor.lastError}`
-      watch.lastErrorAt = now
-      if (actor.crashesInRow >= parkAfter) {
-        actor.status = "parked"
-        actor.refuseAll()
-      }
-      yield* Effect.logError("a node's actor failed and is restarted").pipe(
-        Effect.annotateLogs({ node: actor.id, restarts: actor.restarts, cause: actor.lastError })
-      )
-    })
-
-  const life = (actor: NodeActor, preload: { node: Restored | undefined }) =>
-    Effect.forever(run(actor, preload)).pipe(
-      Effect.sandbox,
-      Effect.tapError((cause) => noteCrash(actor, cause._tag === "Fail" ? cause.error.message : "the restore failed")),
-      Effect.retry(restartPolicy),
-      Effect.ensuring(Effect.sync(() => actor.stop()))
+const noteCrash = ({ watch }: Tools, actor: NodeActor, message: string) =>
+  Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    actor.crashesInRow = now - (actor.lastErrorAt ?? 0) > quietMs ? 1 : actor.crashesInRow + 1
+    actor.restarts++
+    actor.lastError = message.slice(0, messageMax)
+    actor.lastErrorAt = now
+    watch.restarts++
+    watch.lastError = `node ${actor.id}: ${actor.lastError}`
+    watch.lastErrorAt = now
+    if (actor.crashesInRow >= parkAfter) actor.park()
+    yield* Effect.logError("a node's actor failed and is restarted").pipe(
+      Effect.annotateLogs({ node: actor.id, restarts: actor.restarts, cause: actor.lastError })
     )
+  })
 
-  const begin = (id: NodeId, node: Restored | undefined) => {
-    const actor = new NodeActor(id, shared)
-    actors.set(id, actor)
-    startFiber(id, life(actor, { node }))
-  }
+/** A node's fiber: run after run, restarted by policy after a crash, until it is interrupted. */
+const life = (tools: Tools, actor: NodeActor, preload: { node: Restored | undefined }) =>
+  Effect.forever(run(tools, actor, preload)).pipe(
+    Effect.sandbox,
+    Effect.tapError((cause) =>
+      noteCrash(tools, actor, cause._tag === "Fail" ? cause.error.message : "the restore failed")
+    ),
+    Effect.retry(restartPolicy),
+    Effect.ensuring(Effect.sync(() => actor.stop()))
+  )
 
-  const reconcile = Effect.gen(function* () {
+const begin = (tools: Tools, id: NodeId, node: Restored) => {
+  const actor = new NodeActor(id, tools.shared)
+  tools.actors.set(id, actor)
+  tools.startFiber(id, life(tools, actor, { node }))
+}
+
+const reconcile = (tools: Tools) =>
+  Effect.gen(function* () {
+    const { actors, fibers, roster } = tools
     const records = roster.records()
-    for (const id of records.keys()) if (!actors.has(id)) begin(id, freshNode())
+    for (const id of records.keys()) if (!actors.has(id)) begin(tools, id, freshNode())
     for (const [id, actor] of actors) {
       if (records.has(id)) continue
       actors.delete(id)
@@ -132,64 +129,90 @@ const make = Effect.gen(function* () {
     }
   })
 
+const counts = ({ actors }: Tools): NodeCounts => {
+  const found = { total: actors.size, running: 0, restarting: 0, parked: 0 }
+  for (const { status } of actors.values()) {
+    if (status === "running") found.running++
+    else if (status === "parked") found.parked++
+    else found.restarting++
+  }
+  return found
+}
+
+const listed = ({ actors }: Tools, limit: number): ReadonlyArray<NodeActor> => {
+  const troubled: Array<NodeActor> = []
+  const calm: Array<NodeActor> = []
+  for (const actor of actors.values()) {
+    const list = actor.status !== "running" || actor.restarts > 0 ? troubled : calm
+    if (list.length < limit) list.push(actor)
+  }
+  return [...troubled, ...calm].slice(0, limit)
+}
+
+const facts = ({ actors }: Tools, id: NodeId): NodeFacts | undefined => {
+  const actor = actors.get(id)
+  if (actor === undefined) return undefined
+  const { details, faults, statics, version } = actor.view
+  const crashing = actor.status === "parked" || actor.status === "restarting"
+  return {
+    hostname: details?.hostname ?? statics?.body.system.hostname ?? "",
+    ip: details?.ip,
+    version,
+    faults: crashing ? [...faults, crashFault(actor)] : faults
+  }
+}
+
+const requestUpgrade = ({ actors }: Tools, id: NodeId, manifest: UpdateManifest) =>
+  Effect.suspend(() => {
+    const actor = actors.get(id)
+    if (actor === undefined) return new NotFound({ message: `node ${id} does not exist` })
+    actor.upgrade(manifest)
+    return Effect.void
+  })
+
+const supervisorOf = (tools: Tools): Context.Tag.Service<typeof NodeSupervisor> => ({
+  actor: (id) => tools.actors.get(id),
+  view: (id) => tools.actors.get(id)?.view,
+  revision: () => tools.shared.revision,
+  counts: () => counts(tools),
+  actors: (limit) => listed(tools, limit),
+  coverUpTo: (seq) => {
+    let covered = true
+    for (const actor of tools.actors.values()) covered = actor.coverUpTo(seq) && covered
+    return covered
+  }
+})
+
+const make = Effect.gen(function* () {
+  const replay = yield* Replay
+  const roster = yield* NodeRoster
+  const fibers = yield* FiberMap.make<NodeId>()
+  const actors = new Map<NodeId, NodeActor>()
+  const tools: Tools = {
+    replay,
+    roster,
+    watch: (yield* FiberRegister).register("NodeSupervisor", () => actors.size, 0),
+    shared: {
+      journal: yield* Journal,
+      step: replay.step,
+      intern: replay.intern,
+      scratch: new Float64Array(scratchFirst),
+      revision: 0,
+      renamed: (id, hostname) => roster.renamed(id, hostname)
+    },
+    fibers,
+    startFiber: yield* FiberMap.runtime(fibers)(),
+    actors
+  }
   // Bulk preload: one pass over checkpoints and tail instead of one per node.
   const preloaded = yield* replay.all
-  for (const id of roster.records().keys()) begin(id, preloaded.get(id) ?? freshNode())
-
-  const counts = (): NodeCounts => {
-    const found = { total: actors.size, running: 0, restarting: 0, parked: 0 }
-    for (const { status } of actors.values()) {
-      if (status === "running") found.running++
-      else if (status === "parked") found.parked++
-      else found.restarting++
-    }
-    return found
-  }
-  const facts = (id: NodeId) => {
-    const actor = actors.get(id)
-    if (actor === undefined) return undefined
-    const { details, faults, statics, version } = actor.view
-    const crashing = actor.status === "parked" || actor.status === "restarting"
-    return {
-      hostname: details?.hostname ?? statics?.body.system.hostname ?? "",
-      ip: details?.ip,
-      version,
-      faults: crashing ? [...faults, crashFault(actor)] : faults
-    }
-  }
-
-  const supervisor = NodeSupervisor.of({
-    actor: (id) => actors.get(id),
-    view: (id) => actors.get(id)?.view,
-    revision: () => shared.revision,
-    counts,
-    actors: (limit) => {
-      const troubled: Array<NodeActor> = []
-      const calm: Array<NodeActor> = []
-      for (const actor of actors.values()) {
-        const list = actor.status !== "running" || actor.restarts > 0 ? troubled : calm
-        if (list.length < limit) list.push(actor)
-      }
-      return [...troubled, ...calm].slice(0, limit)
-    },
-    coverUpTo: (seq) => {
-      let covered = true
-      for (const actor of actors.values()) covered = actor.coverUpTo(seq) && covered
-      return covered
-    }
-  })
+  for (const id of roster.records().keys()) begin(tools, id, preloaded.get(id) ?? freshNode())
   const directory = NodeDirectory.of({
-    facts,
-    requestUpgrade: (id, manifest) =>
-      Effect.suspend(() => {
-        const actor = actors.get(id)
-        if (actor === undefined) return new NotFound({ message: `node ${id} does not exist` })
-        actor.upgrade(manifest)
-        return Effect.void
-      }),
-    reconcile
+    facts: (id) => facts(tools, id),
+    requestUpgrade: (id, manifest) => requestUpgrade(tools, id, manifest),
+    reconcile: reconcile(tools)
   })
-  return Context.make(NodeSupervisor, supervisor).pipe(Context.add(NodeDirectory, directory))
+  return Context.make(NodeSupervisor, supervisorOf(tools)).pipe(Context.add(NodeDirectory, directory))
 })
 
 export const layer = Layer.scopedContext(make)

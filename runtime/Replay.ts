@@ -17,6 +17,7 @@ import { type CheckpointRow, JournalStore, type StaticRow, type TailRow } from "
 import { makeIntern } from "../src/core/Interner.ts"
 import { FiberRegister, supervised } from "./FiberStatus.ts"
 import { Journal } from "./Journal.ts"
+import { pause } from "./Pause.ts"
 
 /** Rows per read: 2,000 rows are 2-3 ms of a blocked loop. */
 const sliceRows = 2000
@@ -114,7 +115,7 @@ const each = <Row extends { readonly nodeId: NodeId }>(
       const last = rows[rows.length - 1]
       if (last === undefined) return
       after = last.nodeId
-      yield* Effect.yieldNow()
+      yield* pause
     }
   })
 
@@ -139,7 +140,7 @@ const foldTail = (store: Store, nodes: Map<NodeId, Restored>, wanted: Wanted, in
       const last = rows[rows.length - 1]
       if (last === undefined) return
       after = last.seq
-      yield* Effect.yieldNow()
+      yield* pause
     }
   })
 

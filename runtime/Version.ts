@@ -13,5 +13,4 @@ const fromCheckout = (): string => {
 }
 
 /** Strict SemVer without `v`. */
-export const serviceVersion: string =
-  typeof __WATCHPOST_VERSION__ === "string" ? __WATCHPOST_VERSION__ : fromCheckout()
+export const serviceVersion: string = typeof __WATCHPOST_VERSION__ === "string" ? __WATCHPOST_VERSION__ : fromCheckout()

@@ -7,13 +7,14 @@ import { fileURLToPath } from "node:url"
 import { isFailure } from "../schema/Errors.ts"
 import { Password } from "../src/auth/Password.ts"
 import { AppConfig, layer as configLayer } from "./Config.ts"
-import { Listener, ListenFailed } from "./http/Listener.ts"
+import { ListenFailed } from "./http/Listener.ts"
 import { service } from "./Layers.ts"
+import { ListenAddress } from "./ListenAddress.ts"
 import { serviceVersion } from "./Version.ts"
 
 /** Printed once the service listens: where it is, the first password, and what to do next. */
 const greeting = Effect.gen(function* () {
-  const { localUrl } = yield* Listener
+  const { localUrl } = yield* ListenAddress
   const { publicUrl } = yield* AppConfig
   const { generated } = yield* Password
   const url = Option.getOrElse(publicUrl, () => localUrl)
@@ -21,7 +22,9 @@ const greeting = Effect.gen(function* () {
   if (Option.isSome(generated)) {
     yield* Console.log(`Admin password, shown only this once: ${Redacted.value(generated.value)}`)
   }
-  yield* Console.log(`To watch another machine, sign in at ${url}/admin/nodes, add a node and run the command it shows.`)
+  yield* Console.log(
+    `To watch another machine, sign in at ${url}/admin/nodes, add a node and run the command it shows.`
+  )
 })
 
 /** One line for a person about why the service cannot start. */
@@ -74,7 +77,11 @@ if (process.argv[2] === "agent") {
   cli(process.argv).pipe(
     Effect.catchIf(
       (failure): failure is StartFailed => failure instanceof StartFailed,
-      (failure) => Effect.andThen(Console.error(`watchpost: ${failure.message}`), Effect.sync(() => process.exit(1)))
+      (failure) =>
+        Effect.andThen(
+          Console.error(`watchpost: ${failure.message}`),
+          Effect.sync(() => process.exit(1))
+        )
     ),
     Effect.provide(Layer.mergeAll(NodeContext.layer, Logger.pretty, Logger.minimumLogLevel(LogLevel.Info))),
     Effect.provide(Layer.setTracerEnabled(false)),

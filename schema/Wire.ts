@@ -10,7 +10,8 @@ export const sensorsMax = 512
 /** Members of one RAID array and failing attributes of one disk: what the largest shelves hold, with room. */
 export const membersMax = 512
 
-const uint64Max = 18_446_744_073_709_551_615
+/** The nearest double to 2^64 - 1; whether the digits really fit is checked where they are exact (core/Wide). */
+const uint64Max = 2 ** 64
 const semver =
   /^(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)(?:-(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?$/
 const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d{1,12})?(?:[Zz]|[+-]\d{2}:\d{2})$/

@@ -50,11 +50,12 @@ export const document = (): Document => {
   return { ...made, info: { ...made.info, version: serviceVersion } }
 }
 
-const escape = (text: string): string =>
-  text.replace(/[&<>"']/g, (found) => `&#${found.charCodeAt(0)};`)
+const escape = (text: string): string => text.replace(/[&<>"']/g, (found) => `&#${found.charCodeAt(0)};`)
 
 const pretty = (value: Json | undefined): string =>
-  value === undefined ? "" : `<details><summary>Schema</summary><pre>${escape(JSON.stringify(value, null, 2))}</pre></details>`
+  value === undefined
+    ? ""
+    : `<details><summary>Schema</summary><pre>${escape(JSON.stringify(value, null, 2))}</pre></details>`
 
 const operationHtml = (path: string, method: string, operation: Operation): string => {
   const secured = (operation.security ?? []).length > 0
@@ -94,7 +95,12 @@ const policy = securityHeaders["content-security-policy"].replace("style-src 'se
 
 const ready = (type: string, text: string): Prepared => {
   const body = Buffer.from(text)
-  const headers = { ...securityHeaders, "content-security-policy": policy, "content-type": type, "cache-control": "no-store" }
+  const headers = {
+    ...securityHeaders,
+    "content-security-policy": policy,
+    "content-type": type,
+    "cache-control": "no-store"
+  }
   return { status: 200, headers: [...Object.entries(headers).flat(), "content-length", String(body.length)], body }
 }
 

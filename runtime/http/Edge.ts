@@ -37,7 +37,12 @@ const routes: ReadonlyArray<Route> = (() => {
     }
   })
   const documents = { pattern: /^\/api\/(?:openapi\.json|docs)\/?$/, methods: new Map([["GET", { takesBody: false }]]) }
-  return [documents, ...[...found.entries()].sort(([a], [b]) => Number(a.includes(":")) - Number(b.includes(":"))).map(([, route]) => route)]
+  return [
+    documents,
+    ...[...found.entries()]
+      .sort(([a], [b]) => Number(a.includes(":")) - Number(b.includes(":")))
+      .map(([, route]) => route)
+  ]
 })()
 
 /** Paths that two readers could read differently: empty or dot segments, encoded separators, control characters. */
@@ -75,7 +80,11 @@ const bodyRefusal = (headers: HttpServerRequest.HttpServerRequest["headers"]): R
 }
 
 /** Why a request under /api is not let through to its handler, or undefined. */
-export const refusal = ({ headers, method, url }: Pick<HttpServerRequest.HttpServerRequest, "headers" | "method" | "url">): Refused | undefined => {
+export const refusal = ({
+  headers,
+  method,
+  url
+}: Pick<HttpServerRequest.HttpServerRequest, "headers" | "method" | "url">): Refused | undefined => {
   const path = url.split("?", 1)[0] as string
   if (ambiguous.test(path)) return refused(new InvalidPath({ message: "the path is not in its plain form" }), false)
   const route = routes.find(({ pattern }) => pattern.test(path))

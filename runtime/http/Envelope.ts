@@ -1,11 +1,22 @@
 // Turns every failure of the API into {code, message}: the catalogue's own, undecodable requests, and defects.
 import { HttpApiError, HttpServerError, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Cause, Effect } from "effect"
-import { type Failure, InternalError, InvalidId, InvalidJson, InvalidRequest, isFailure, NotFound } from "../../schema/Errors.ts"
+import {
+  type Failure,
+  InternalError,
+  InvalidId,
+  InvalidJson,
+  InvalidRequest,
+  isFailure,
+  NotFound
+} from "../../schema/Errors.ts"
 import { apiHeaders } from "./Answer.ts"
 
 /** An answer of the catalogue, for middleware that answers before a handler runs. */
-export const failureResponse = (failure: Failure, headers: Record<string, string> = {}): HttpServerResponse.HttpServerResponse =>
+export const failureResponse = (
+  failure: Failure,
+  headers: Record<string, string> = {}
+): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.text(`${JSON.stringify({ code: failure.code, message: failure.message })}\n`, {
     status: failure.status,
     contentType: "application/json; charset=utf-8",
@@ -26,10 +37,14 @@ const requestFailure = (failure: unknown, url: string): Failure | undefined => {
   if (isFailure(failure)) return failure
   if (failure instanceof HttpApiError.HttpApiDecodeError) {
     // Only path ids are called "id" in this API.
-    if (failure.issues[0]?.path[0] === "id") return new InvalidId({ message: "the id in the path must be a positive integer" })
-    return isLogin(url) ? new InvalidJson({ message: sentence(failure) }) : new InvalidRequest({ message: sentence(failure) })
+    if (failure.issues[0]?.path[0] === "id")
+      return new InvalidId({ message: "the id in the path must be a positive integer" })
+    return isLogin(url)
+      ? new InvalidJson({ message: sentence(failure) })
+      : new InvalidRequest({ message: sentence(failure) })
   }
-  if (failure instanceof HttpServerError.RouteNotFound) return new NotFound({ message: "there is nothing at this path" })
+  if (failure instanceof HttpServerError.RouteNotFound)
+    return new NotFound({ message: "there is nothing at this path" })
   if (failure instanceof HttpServerError.RequestError) {
     const message = "the body must be one JSON value"
     return isLogin(url) ? new InvalidJson({ message }) : new InvalidRequest({ message })

@@ -41,7 +41,12 @@ const assetOf = (name: string, body: Buffer): Asset => {
   // Built names carry a hash of their content; everything else is asked about each time.
   const cache = name.startsWith("assets/") ? "public, max-age=31536000, immutable" : "no-cache"
   const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`
-  return { body, gzipped: zipped, etag, headers: { ...securityHeaders, "content-type": type, "cache-control": cache, etag } }
+  return {
+    body,
+    gzipped: zipped,
+    etag,
+    headers: { ...securityHeaders, "content-type": type, "cache-control": cache, etag }
+  }
 }
 
 const load = (folder: string): Map<string, Asset> => {
@@ -80,7 +85,9 @@ const serve = (asset: Asset, request: IncomingMessage, response: ServerResponse)
 
 const unbuilt = assetOf(
   "index.html",
-  Buffer.from("<!doctype html><title>Watchpost</title><p>The page is not built yet: run <code>npm run build</code>.</p>\n")
+  Buffer.from(
+    "<!doctype html><title>Watchpost</title><p>The page is not built yet: run <code>npm run build</code>.</p>\n"
+  )
 )
 
 const make = (folder: string) =>

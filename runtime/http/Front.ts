@@ -69,7 +69,8 @@ const selectionOf = (params: MetricsParams): Effect.Effect<Selection, InvalidReq
     return { _tag: "Ids", ids: new Set(parsed.filter((id) => id !== undefined)) }
   })
 
-const hashed = (text: string): Cached => cached(`"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"`, text)
+const hashed = (text: string): Cached =>
+  cached(`"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"`, text)
 
 export const layer = HttpApiBuilder.group(Api, "front", (handlers) =>
   Effect.gen(function* () {

@@ -1,10 +1,11 @@
 // Owns the node:http server: reports take the fast lane, documents and health are ready bytes, the rest goes to the API.
 import { NodeHttpServer } from "@effect/platform-node"
-import { Context, Data, Effect, Layer } from "effect"
+import { Data, Effect, Layer } from "effect"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { InvalidRequest } from "../../schema/Errors.ts"
 import { AppConfig } from "../Config.ts"
+import { ListenAddress } from "../ListenAddress.ts"
 import { Readiness } from "../Readiness.ts"
 import { type Prepared, prepared, send } from "./Answer.ts"
 import { documents } from "./Docs.ts"
@@ -27,15 +28,6 @@ const drainMs = 2500
 /** The address could not be listened on; the message is one line for a person. */
 export class ListenFailed extends Data.TaggedError("ListenFailed")<{ readonly message: string }> {}
 
-export class Listener extends Context.Tag("runtime/http/Listener")<
-  Listener,
-  {
-    readonly port: number
-    /** Origin under which this machine reaches the service. */
-    readonly localUrl: string
-  }
->() {}
-
 const badRequest = prepared(InvalidRequest, "the request is not valid HTTP", ["Connection", "close"])
 const healthy: Prepared = {
   status: 200,
@@ -44,7 +36,14 @@ const healthy: Prepared = {
 }
 const ready = (reason: string | undefined): Prepared => {
   const body = Buffer.from(`${JSON.stringify({ ready: reason === undefined, reason: reason ?? null })}\n`)
-  const headers = ["Content-Type", "application/json; charset=utf-8", "Cache-Control", "no-store", "Content-Length", String(body.length)]
+  const headers = [
+    "Content-Type",
+    "application/json; charset=utf-8",
+    "Cache-Control",
+    "no-store",
+    "Content-Length",
+    String(body.length)
+  ]
   return { status: reason === undefined ? 200 : 503, headers, body }
 }
 
@@ -61,10 +60,7 @@ const close = (server: Server) =>
   Effect.async<void>((resume) => {
     server.close(() => resume(Effect.void))
     server.closeIdleConnections()
-  }).pipe(
-    Effect.timeoutOption(drainMs),
-    Effect.andThen(Effect.sync(() => server.closeAllConnections()))
-  )
+  }).pipe(Effect.timeoutOption(drainMs), Effect.andThen(Effect.sync(() => server.closeAllConnections())))
 
 const open = (dispatch: (request: IncomingMessage, response: ServerResponse) => void): Server => {
   const server = createServer(
@@ -121,7 +117,7 @@ const make = Effect.gen(function* () {
   const address = yield* Effect.acquireRelease(listen(server, listenHost, listenPort), () => close(server))
   const wildcard = listenHost === "0.0.0.0" || listenHost === "::"
   const host = wildcard ? "127.0.0.1" : listenHost.includes(":") ? `[${listenHost}]` : listenHost
-  return Listener.of({ port: address.port, localUrl: `http://${host}:${address.port}` })
+  return ListenAddress.of({ port: address.port, localUrl: `http://${host}:${address.port}` })
 })
 
-export const layer = Layer.scoped(Listener, make)
+export const layer = Layer.scoped(ListenAddress, make)

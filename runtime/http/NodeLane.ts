@@ -71,12 +71,7 @@ const isJson = (type: string | undefined): boolean =>
  * Collects a body of at most `nodeBodyMax` bytes. Exactly one of the callbacks is called, once.
  * Chunked bodies are cut where they pass the bound.
  */
-const collect = (
-  request: IncomingMessage,
-  done: (text: string) => void,
-  over: () => void,
-  left: () => void
-): void => {
+const collect = (request: IncomingMessage, done: (text: string) => void, over: () => void, left: () => void): void => {
   let first: Buffer | undefined
   let rest: Array<Buffer> | undefined
   let size = 0
@@ -104,7 +99,8 @@ const collect = (
 }
 
 const ending = (route: "metrics" | "static", response: ServerResponse): Ending => ({
-  acknowledged: (update) => send(response, route === "static" ? okStatic : update === null ? okReport : okUpdate(update)),
+  acknowledged: (update) =>
+    send(response, route === "static" ? okStatic : update === null ? okReport : okUpdate(update)),
   refused: () => send(response, unavailable),
   rejected: (breach, message) => {
     if (breach === "undecodable") send(response, prepared(InvalidRequest, message))
@@ -116,6 +112,39 @@ const ending = (route: "metrics" | "static", response: ServerResponse): Ending =
 const limited = (seconds: number): Prepared =>
   prepared(RateLimited, "too many requests with a wrong secret from this network", ["Retry-After", String(seconds)])
 
+/** Why a request of a known node is turned away before its body is read. */
+const turnedAway = ({ headers }: IncomingMessage): Prepared | undefined => {
+  const length = headers["content-length"]
+  const hasBody = (length !== undefined && length !== "0") || headers["transfer-encoding"] !== undefined
+  if (hasBody && (!isJson(headers["content-type"]) || headers["content-encoding"] !== undefined)) return wrongType
+  return length !== undefined && Number(length) > nodeBodyMax ? tooLarge : undefined
+}
+
+/** Takes the body of a known node's report and hands it to the intake. */
+const take = (
+  route: "metrics" | "static",
+  id: NodeId,
+  ticket: Ticket,
+  request: IncomingMessage,
+  response: ServerResponse,
+  addressOf: (request: IncomingMessage) => string
+): void =>
+  collect(
+    request,
+    (text) => {
+      if (text === "") {
+        ticket.reject()
+        send(response, noBody)
+      } else if (route === "static") ticket.statics(id, text, ending(route, response))
+      else ticket.report(id, text, addressOf(request), ending(route, response))
+    },
+    () => {
+      ticket.reject()
+      sendAndClose(response, tooLarge)
+    },
+    () => ticket.reject()
+  )
+
 const make = Effect.gen(function* () {
   const intake = yield* Intake
   const installId = yield* InstallId
@@ -123,12 +152,11 @@ const make = Effect.gen(function* () {
   const clock = yield* Effect.clock
   const fork = Runtime.runFork(yield* Effect.runtime<never>())
   const failures = LoginLimit.make(LoginLimit.nodeQuota)
-
   const addressOf = (request: IncomingMessage) =>
     clientOf(ranges, request.socket.remoteAddress, false, request.headers).address
 
   /** Only failures are limited: a known secret passes whatever its address did before. */
-  const turnAway = (request: IncomingMessage, response: ServerResponse) => {
+  const stranger = (request: IncomingMessage, response: ServerResponse) => {
     const now = clock.unsafeCurrentTimeMillis()
     const address = addressOf(request)
     const blocked = failures.blocked(address, now)
@@ -136,53 +164,23 @@ const make = Effect.gen(function* () {
     failures.failed(address, now)
     sendAndClose(response, unauthorized)
   }
-
-  const take = (route: "metrics" | "static", id: NodeId, ticket: Ticket, request: IncomingMessage, response: ServerResponse) =>
-    collect(
-      request,
-      (text) => {
-        if (text === "") {
-          ticket.reject()
-          send(response, noBody)
-        } else if (route === "static") ticket.statics(id, text, ending(route, response))
-        else ticket.report(id, text, addressOf(request), ending(route, response))
-      },
-      () => {
-        ticket.reject()
-        sendAndClose(response, tooLarge)
-      },
-      () => ticket.reject()
-    )
-
   const identity = (response: ServerResponse) =>
     fork(installId.get).addObserver((exit) => {
       if (exit._tag === "Failure") return send(response, unavailable)
-      const identity = exit.value
-      send(response, answer(json, `${JSON.stringify(identity)}\n`))
+      send(response, answer(json, `${JSON.stringify(exit.value)}\n`))
     })
 
   return NodeLane.of({
     handle: (route, request, response) => {
       const ticket = route === "identity" ? undefined : intake.open()
-      const { headers } = request
-      const secret = headers["x-node-secret"]
+      const secret = request.headers["x-node-secret"]
       const id = typeof secret === "string" && secret !== "" ? intake.identify(secret) : undefined
-      if (id === undefined) {
-        ticket?.reject()
-        return turnAway(request, response)
-      }
-      const length = headers["content-length"]
-      const hasBody = (length !== undefined && length !== "0") || headers["transfer-encoding"] !== undefined
-      if (hasBody && (!isJson(headers["content-type"]) || headers["content-encoding"] !== undefined)) {
-        ticket?.reject()
-        return sendAndClose(response, wrongType)
-      }
-      if (length !== undefined && Number(length) > nodeBodyMax) {
-        ticket?.reject()
-        return sendAndClose(response, tooLarge)
-      }
-      if (ticket === undefined) identity(response)
-      else take(route as "metrics" | "static", id, ticket, request, response)
+      const refusal = id === undefined ? undefined : turnedAway(request)
+      if (id === undefined || refusal !== undefined) ticket?.reject()
+      if (id === undefined) return stranger(request, response)
+      if (refusal !== undefined) return sendAndClose(response, refusal)
+      if (route === "identity" || ticket === undefined) return void identity(response)
+      take(route, id, ticket, request, response, addressOf)
     }
   })
 })

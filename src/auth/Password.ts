@@ -91,7 +91,7 @@ const make = Effect.fnUntraced(function* (configured: Option.Option<Redacted.Red
     generated,
     check: (password, { admitted, judged }) =>
       gate.enter(
-        Effect.void.pipe(
+        admitted.pipe(
           Effect.zipRight(matches(stored, password)),
           Effect.tap((right) => judged(right))
         ),

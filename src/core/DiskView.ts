@@ -86,7 +86,8 @@ const isPrimary = (devices: ReadonlyArray<KindName>, i: number): boolean =>
 export const ioTotal = ({ layout, vector }: NodeView): IoRates => {
   const devices = layout?.baseIo ?? []
   return devices.reduce(
-    (total, _, i) => (isPrimary(devices, i) ? sum(total, ratesAt(vector, (layout?.baseIoAt ?? 0) + i * ioSize)) : total),
+    (total, _, i) =>
+      isPrimary(devices, i) ? sum(total, ratesAt(vector, (layout?.baseIoAt ?? 0) + i * ioSize)) : total,
     noRates
   )
 }
@@ -94,7 +95,9 @@ export const ioTotal = ({ layout, vector }: NodeView): IoRates => {
 const byDevice = ({ layout, vector }: NodeView): Record<string, IoRates> | undefined => {
   const devices = layout?.baseIo ?? []
   if (devices.length === 0) return undefined
-  const entries = devices.map((device, i) => [device.ref || device.name, ratesAt(vector, (layout?.baseIoAt ?? 0) + i * ioSize)] as const)
+  const entries = devices.map(
+    (device, i) => [device.ref || device.name, ratesAt(vector, (layout?.baseIoAt ?? 0) + i * ioSize)] as const
+  )
   // Ascending keys: a client takes the first one for its card.
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))
 }

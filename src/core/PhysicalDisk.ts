@@ -16,7 +16,9 @@ export const hasDiskTemperature = (device: SmartDevice): boolean => {
   if (names.some((name) => virtualStart.test(name) || virtualPart.test(name))) return false
   const protocol = `${low(device.protocol)} ${low(device.device_type)}`
   if (virtualModel.test(`${protocol} ${low(device.model)}`)) return false
-  return diskProtocol.test(protocol) || (protocol.includes("scsi") && (low(device.serial) !== "" || low(device.wwn) !== ""))
+  return (
+    diskProtocol.test(protocol) || (protocol.includes("scsi") && (low(device.serial) !== "" || low(device.wwn) !== ""))
+  )
 }
 
 /** Names of the devices with a temperature, without repeats, in report order. */

@@ -28,8 +28,11 @@ export const osFamily = (os: string): Snapshot["system"]["os_family"] => {
 
 const at = (view: NodeView, series: number): number => view.vector[series] ?? 0
 const maybe = <K extends string, V>(name: K, value: V | undefined | null | "" | 0): { readonly [P in K]?: V } =>
-  value === undefined || value === null || value === "" || value === 0 ? {} : ({ [name]: value } as { readonly [P in K]?: V })
-const present = (value: number | undefined): number | undefined => (value === undefined || Number.isNaN(value) ? undefined : value)
+  value === undefined || value === null || value === "" || value === 0
+    ? {}
+    : ({ [name]: value } as { readonly [P in K]?: V })
+const present = (value: number | undefined): number | undefined =>
+  value === undefined || Number.isNaN(value) ? undefined : value
 
 const searchText = (view: NodeView, titled: Titled): ReadonlyArray<string> => {
   const system = view.statics?.body.system
@@ -200,5 +203,8 @@ export const snapshotText = (view: NodeView, titled: Titled, guest: boolean): st
     const digits = wide[nic.name]
     return digits === undefined ? nic : { ...nic, bytes_recv: exactMark + digits[0], bytes_sent: exactMark + digits[1] }
   })
-  return JSON.stringify({ ...snapshot, network: { ...snapshot.network, by_interface: exact } }).replace(exactPattern, '"$1":$2')
+  return JSON.stringify({ ...snapshot, network: { ...snapshot.network, by_interface: exact } }).replace(
+    exactPattern,
+    '"$1":$2'
+  )
 }

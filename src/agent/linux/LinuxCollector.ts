@@ -3,17 +3,17 @@ import { statfs as nodeStatfs } from "node:fs/promises"
 import { networkInterfaces } from "node:os"
 import type { Clock } from "../Clock.ts"
 import type { Collector, CollectorOptions } from "../Collector.ts"
-import type { BaseIo, CpuInfo, DeviceIdentity, NodeReport, Static } from "../Report.ts"
+import type { BaseIo, CpuInfo, DeviceIdentity, NodeReport, Static, SystemInfo } from "../Report.ts"
 import { makeSource } from "../Source.ts"
 import { agentVersion } from "../Version.ts"
 import { baseIoOf, baseIoStatic } from "./BaseIo.ts"
 import { type CoreIds, parseCpuinfo } from "./Cpu.ts"
 import { makeFast } from "./Fast.ts"
 import { filesystemReport, filesystemStatic, type StatFsCall } from "./Filesystems.ts"
-import { unknownMemory } from "./Memory.ts"
+import { type Memory, unknownMemory } from "./Memory.ts"
 import { readPressure } from "./Pressure.ts"
 import { raidReport, raidStatic } from "./Raid.ts"
-import { makeSlow } from "./Slow.ts"
+import { makeSlow, type SlowState } from "./Slow.ts"
 import { readHostname, readSystem } from "./System.ts"
 import { makeThermalProbe } from "./Thermal.ts"
 import { namesIn, readText, readTrimmed, type Roots } from "./Tree.ts"
@@ -72,6 +72,30 @@ const identityOf = ({ device_path, name, ref }: DeviceIdentity): DeviceIdentity 
   ...(ref === undefined ? {} : { ref })
 })
 
+/** What the last sample left for the description. */
+interface Known {
+  readonly cpu: CpuInfo
+  readonly memory: Memory
+  readonly disks: ReadonlyArray<DeviceIdentity>
+  readonly base: ReadonlyArray<BaseIo>
+}
+
+const staticOf = (known: Known, state: SlowState, intervalSeconds: number, system: SystemInfo, now: Date): Static => ({
+  version: agentVersion,
+  timestamp: now.toISOString(),
+  report_interval_seconds: Math.ceil(intervalSeconds),
+  cpu: { info: known.cpu },
+  memory: { total: known.memory.total, swap_total: known.memory.swapTotal },
+  disk: {
+    physical: known.disks.map(identityOf),
+    logical: state.volumes.map(({ fixed }) => fixed),
+    filesystems: state.measured.map(filesystemStatic),
+    base_io: baseIoStatic(known.base)
+  },
+  system,
+  raid: { supported: true, available: state.arrays.length > 0, arrays: raidStatic(state.arrays) }
+})
+
 /** The collector of this machine or of a fixture of one. Reads nothing before the first call. */
 export const makeLinuxCollector = (options: CollectorOptions, machine: LinuxMachine): Collector => {
   const { addressed, arch, clock, roots, statfs } = machine
@@ -79,18 +103,14 @@ export const makeLinuxCollector = (options: CollectorOptions, machine: LinuxMach
   const slow = makeSlow(options, roots, clock, statfs)
   const thermal = makeThermalProbe(roots, clock)
   const cpuInfo = makeSource(clock, noCpu, () => readCpuInfo(roots))
-  let knownCpu: CpuInfo | null = null
-  let knownMemory = unknownMemory
-  let knownDisks: ReadonlyArray<DeviceIdentity> = []
-  let knownBase: ReadonlyArray<BaseIo> = []
+  let known: Known = { cpu: noCpu, memory: unknownMemory, disks: [], base: [] }
 
   const sample = (): NodeReport => {
     const { arrays, measured, smart, topology, underRoot, volumes } = slow.state()
     const { cpu, memory, physical, ...rest } = fast.sample(topology)
     const running = new Set(arrays.filter(({ status }) => status !== "inactive").map(({ name }) => name))
-    knownMemory = memory
-    knownDisks = physical
-    knownBase = baseIoOf(physical, running, underRoot)
+    const base = baseIoOf(physical, running, underRoot)
+    known = { ...known, memory, disks: physical, base }
     void thermal.read()
     const filesystems = measured.map(filesystemReport)
     const logical = volumes.map(({ report }) => report)
@@ -101,7 +121,7 @@ export const makeLinuxCollector = (options: CollectorOptions, machine: LinuxMach
       metrics: {
         cpu,
         memory: memory.metrics,
-        disk: { physical, logical, filesystems, base_io: knownBase, smart },
+        disk: { physical, logical, filesystems, base_io: base, smart },
         ...rest,
         pressure: readPressure(roots),
         raid: raidReport(arrays),
@@ -109,28 +129,11 @@ export const makeLinuxCollector = (options: CollectorOptions, machine: LinuxMach
       }
     }
   }
-
   const describe = (): Static => {
-    const { arrays, measured, volumes } = slow.state()
-    // The current frequency moves all the time and must not look like a change of the machine.
-    if (knownCpu === null || knownCpu.cores_logical === 0) knownCpu = cpuInfo.value()
-    return {
-      version: agentVersion,
-      timestamp: clock.now().toISOString(),
-      report_interval_seconds: Math.ceil(options.intervalSeconds),
-      cpu: { info: knownCpu },
-      memory: { total: knownMemory.total, swap_total: knownMemory.swapTotal },
-      disk: {
-        physical: knownDisks.map(identityOf),
-        logical: volumes.map(({ fixed }) => fixed),
-        filesystems: measured.map(filesystemStatic),
-        base_io: baseIoStatic(knownBase)
-      },
-      system: readSystem(roots, arch),
-      raid: { supported: true, available: arrays.length > 0, arrays: raidStatic(arrays) }
-    }
+    // Kept once read: the current frequency moves all the time and must not look like a change of the machine.
+    if (known.cpu.cores_logical === 0) known = { ...known, cpu: cpuInfo.value() }
+    return staticOf(known, slow.state(), options.intervalSeconds, readSystem(roots, arch), clock.now())
   }
-
   const refresh = async (): Promise<void> => {
     fast.forget()
     thermal.discover()

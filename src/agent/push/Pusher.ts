@@ -44,7 +44,7 @@ export interface PushOptions {
 
 /** Watches the replies of all targets; this build has no managed layout to update, and says so once. */
 const makeUpdateWatch = (targets: number, log: Log) => {
-  const latest = new Array<UpdateManifest | null>(targets).fill(null)
+  const latest: Array<UpdateManifest | null> = Array.from({ length: targets }, () => null)
   let isTold = false
   return (target: number, update: UpdateManifest | null): void => {
     latest[target] = update

@@ -113,6 +113,7 @@ export const chinese: Catalogue = {
     processes: "进程",
     connections: "连接",
     notReported: "未上报",
+    showAll: (count: number) => `显示全部 ${count} 项`,
     lastMinutes: "最近几分钟",
     noRecent: "最近几分钟还没有样本。",
     charts: { cpu: "CPU", mem: "内存", network: "网络", disk: "磁盘" },

@@ -114,6 +114,7 @@ export const english = {
     processes: "Processes",
     connections: "Connections",
     notReported: "Not reported",
+    showAll: (count: number) => `Show all ${count}`,
     lastMinutes: "Last minutes",
     noRecent: "No samples of the last minutes yet.",
     charts: { cpu: "CPU", mem: "Memory", network: "Network", disk: "Disk" },

@@ -46,20 +46,36 @@ export const xOf = (frame: Frame, timeMs: number): number =>
 export const yOf = (frame: Frame, value: number): number =>
   frame.height - (Math.min(frame.max, Math.max(0, value)) / frame.max) * frame.height
 
-/** SVG path of one series; a negative or missing value and a long pause lift the pen. */
-export const linePath = (at: ReadonlyArray<number>, values: ReadonlyArray<number>, frame: Frame): string => {
+/** The unbroken runs of one series; a negative or missing value and a long pause end a run. */
+const runsOf = (at: ReadonlyArray<number>, values: ReadonlyArray<number>, frame: Frame): ReadonlyArray<ReadonlyArray<string>> => {
   const longMs = usualStepMs(at) * gapFactor
-  let path = ""
+  const runs: Array<Array<string>> = []
   let lastMs: number | null = null
   at.forEach((timeMs, i) => {
     const value = values[i] ?? -1
-    if (value < 0) return (lastMs = null)
-    const pen = lastMs === null || timeMs - lastMs > longMs ? "M" : "L"
-    path += `${pen}${xOf(frame, timeMs).toFixed(1)} ${yOf(frame, value).toFixed(1)}`
-    return (lastMs = timeMs)
+    if (value < 0) {
+      lastMs = null
+      return
+    }
+    const point = `${xOf(frame, timeMs).toFixed(1)} ${yOf(frame, value).toFixed(1)}`
+    if (lastMs === null || timeMs - lastMs > longMs) runs.push([point])
+    else runs.at(-1)?.push(point)
+    lastMs = timeMs
   })
-  return path
+  return runs
 }
+
+/** SVG path of one series with its gaps. */
+export const linePath = (at: ReadonlyArray<number>, values: ReadonlyArray<number>, frame: Frame): string =>
+  runsOf(at, values, frame)
+    .map((run) => `M${run.join("L")}`)
+    .join("")
+
+/** The same down to the base line, to be filled. */
+export const areaPath = (at: ReadonlyArray<number>, values: ReadonlyArray<number>, frame: Frame): string =>
+  runsOf(at, values, frame)
+    .map((run) => `M${run.join("L")}V${frame.height}H${run[0]?.split(" ")[0] ?? 0}Z`)
+    .join("")
 
 /** The sample nearest to a place on the x axis; -1 without samples. */
 export const nearest = (at: ReadonlyArray<number>, timeMs: number): number => {
