@@ -40,7 +40,7 @@ const make = (file: string) =>
       known = identity.install_id
       return identity
     })
-    // Interrupted between creating and answering, nobody would ever be told that the id is new.
+    // Once begun it is finished, so that whoever comes next finds a whole file and no draft.
     return InstallId.of({ get: Effect.uninterruptible(turn.withPermits(1)(settle)) })
   })
 

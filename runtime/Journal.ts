@@ -9,7 +9,7 @@ export const rowsMax = 4096
 /** Vectors waiting for one commit, in doubles: 32 MB. */
 const arenaMax = 4_194_304
 const arenaFirst = 65_536
-/** With this many rows waiting there is nothing to gain by waiting longer. */
+/** With this many rows waiting there is nothing to gain by waiting longer: 3.3 µs per row, 3.2 with eight times more. */
 const rowsEager = 64
 /** At the latest after this a waiting row is committed; fewer commits cost less, and nobody notices 5 ms. */
 const lingerMs = 5
@@ -98,6 +98,9 @@ class Writer {
   }
 
   offerRow(row: RowOffer, vector: Float64Array, size: number, settle: SettleRow): number {
+    // Enough for one commit: done here, so that its requests are answered while they are young. Batches of hundreds
+    // save nothing per row and make the collector copy every waiting request.
+    if (this.batch.settles.length >= rowsEager && !this.store.busy()) this.commit()
     if (this.failure !== undefined || this.batch.settles.length >= rowsMax) return 0
     const at = this.reserve(size)
     if (at < 0) return 0

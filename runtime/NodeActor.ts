@@ -117,6 +117,7 @@ export class NodeActor {
   /** Ends the actor for good; what waits is refused. */
   stop(): void {
     this.status = "stopped"
+    this.drop()
     this.refuseAll()
   }
 
@@ -176,8 +177,13 @@ export class NodeActor {
     if (this.status !== "running") return
     this.status = "restarting"
     this.carried = this.state?.upgrade ?? noUpgrade
-    this.state = undefined
+    this.drop()
     this.ended?.(why)
+  }
+
+  private drop(): void {
+    this.state?.window.release()
+    this.state = undefined
   }
 
   private takeReport({ arrival, receivedAt, reply, report }: Mail & { _tag: "Report" }): void {

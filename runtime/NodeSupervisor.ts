@@ -10,7 +10,7 @@ import { Journal } from "./Journal.ts"
 import { type Ended, NodeActor, parkAfter, type Shared } from "./NodeActor.ts"
 import { NodeDirectory, type NodeFacts } from "./NodeDirectory.ts"
 import { NodeRoster } from "./NodeRoster.ts"
-import { freshNode, Replay, type Restored } from "./Replay.ts"
+import { Replay, type Restored } from "./Replay.ts"
 
 /** Vectors are a few hundred values; the scratch grows when a node has more. */
 const scratchFirst = 1024
@@ -120,7 +120,7 @@ const reconcile = (tools: Tools) =>
   Effect.gen(function* () {
     const { actors, fibers, roster } = tools
     const records = roster.records()
-    for (const id of records.keys()) if (!actors.has(id)) begin(tools, id, freshNode())
+    for (const id of records.keys()) if (!actors.has(id)) begin(tools, id, tools.replay.fresh())
     for (const [id, actor] of actors) {
       if (records.has(id)) continue
       actors.delete(id)
@@ -206,7 +206,7 @@ const make = Effect.gen(function* () {
   }
   // Bulk preload: one pass over checkpoints and tail instead of one per node.
   const preloaded = yield* replay.all
-  for (const id of roster.records().keys()) begin(tools, id, preloaded.get(id) ?? freshNode())
+  for (const id of roster.records().keys()) begin(tools, id, preloaded.get(id) ?? replay.fresh())
   const directory = NodeDirectory.of({
     facts: (id) => facts(tools, id),
     requestUpgrade: (id, manifest) => requestUpgrade(tools, id, manifest),

@@ -15,6 +15,7 @@ import {
 } from "../src/core/NodeState.ts"
 import { type CheckpointRow, JournalStore, type StaticRow, type TailRow } from "../src/store/Journal.ts"
 import { makeIntern } from "../src/core/Interner.ts"
+import { WindowPool } from "../src/core/Window.ts"
 import { FiberRegister, supervised } from "./FiberStatus.ts"
 import { Journal } from "./Journal.ts"
 import { pause } from "./Pause.ts"
@@ -43,6 +44,8 @@ export class Replay extends Context.Tag("runtime/Replay")<
     /** The step and the shared layouts that replay and live reports go through alike. */
     readonly step: Step
     readonly intern: Intern
+    /** A node without a trace on disk. */
+    readonly fresh: () => Restored
     /** Every node that has a trace on disk, in one pass. */
     readonly all: Effect.Effect<Map<NodeId, Restored>>
     /** One node; many asked for at once share a pass. */
@@ -57,22 +60,22 @@ const doubles = (bytes: Buffer): Float64Array => {
   return out
 }
 
-export const freshNode = (): Restored => ({
-  state: emptyState(),
+const freshNode = (pool: WindowPool): Restored => ({
+  state: emptyState(pool),
   vector: undefined,
   lastSeq: 0,
   checkpointSeq: 0,
   failure: undefined
 })
 
-const fromCheckpoint = (row: CheckpointRow, intern: Intern): Restored => {
+const fromCheckpoint = (row: CheckpointRow, intern: Intern, pool: WindowPool): Restored => {
   try {
     const vector = doubles(row.vector)
     const checkpoint = JSON.parse(row.details) as Checkpoint
-    const state = restored(checkpoint, row.receivedAt, vector, intern)
+    const state = restored(checkpoint, row.receivedAt, vector, intern, pool)
     return { state, vector, lastSeq: row.seq, checkpointSeq: row.seq, failure: undefined }
   } catch (cause) {
-    return { ...freshNode(), failure: `the checkpoint of node ${row.nodeId} cannot be read: ${String(cause)}` }
+    return { ...freshNode(pool), failure: `the checkpoint of node ${row.nodeId} cannot be read: ${String(cause)}` }
   }
 }
 
@@ -120,13 +123,16 @@ const each = <Row extends { readonly nodeId: NodeId }>(
   })
 
 type Store = Context.Tag.Service<typeof JournalStore>
-const nodeIn = (nodes: Map<NodeId, Restored>, id: NodeId): Restored => {
-  let node = nodes.get(id)
-  if (node === undefined) nodes.set(id, (node = freshNode()))
-  return node
+
+interface Folding {
+  readonly wanted: Wanted
+  readonly nodes: Map<NodeId, Restored>
+  readonly nodeOf: (id: NodeId) => Restored
+  readonly intern: Intern
+  readonly step: Step
 }
 
-const foldTail = (store: Store, nodes: Map<NodeId, Restored>, wanted: Wanted, intern: Intern, step: Step) =>
+const foldTail = (store: Store, { intern, nodeOf, nodes, step, wanted }: Folding) =>
   Effect.gen(function* () {
     const upTo = store.lastSeq()
     // A wanted node without a checkpoint may stand anywhere in the tail.
@@ -135,7 +141,7 @@ const foldTail = (store: Store, nodes: Map<NodeId, Restored>, wanted: Wanted, in
     for (;;) {
       const rows = store.tail(after, upTo, sliceRows)
       for (const row of rows) {
-        if (wanted === "all" || wanted.has(row.nodeId)) fold(nodeIn(nodes, row.nodeId), row, intern, step)
+        if (wanted === "all" || wanted.has(row.nodeId)) fold(nodeOf(row.nodeId), row, intern, step)
       }
       const last = rows[rows.length - 1]
       if (last === undefined) return
@@ -150,19 +156,26 @@ const make = (step: Step) =>
     const journal = yield* Journal
     const register = yield* FiberRegister
     const intern = makeIntern()
+    const pool = new WindowPool()
+    const fresh = () => freshNode(pool)
 
     const restore = (wanted: Wanted) =>
       Effect.gen(function* () {
         // What was offered before the restore began is on disk, or refused, when the tail is read.
         yield* journal.flushed
         const nodes = new Map<NodeId, Restored>()
+        const nodeOf = (id: NodeId) => {
+          let node = nodes.get(id)
+          if (node === undefined) nodes.set(id, (node = fresh()))
+          return node
+        }
         yield* each(wanted, store.checkpoints, store.checkpoint, (row) => {
-          nodes.set(row.nodeId, fromCheckpoint(row, intern))
+          nodes.set(row.nodeId, fromCheckpoint(row, intern, pool))
         })
-        yield* foldTail(store, nodes, wanted, intern, step)
+        yield* foldTail(store, { wanted, nodes, nodeOf, intern, step })
         yield* each(wanted, store.statics, store.static, (row: StaticRow) => {
           const body = JSON.parse(row.body) as Static
-          step(nodeIn(nodes, row.nodeId).state, { _tag: "StaticReceived", receivedAt: row.receivedAt, body }, intern)
+          step(nodeOf(row.nodeId).state, { _tag: "StaticReceived", receivedAt: row.receivedAt, body }, intern)
         })
         return nodes
       })
@@ -177,7 +190,7 @@ const make = (step: Step) =>
       const nodes = yield* restore(new Set(asked.keys()))
       for (const [id, resume] of asked) {
         waiting.delete(id)
-        resume(nodes.get(id) ?? freshNode())
+        resume(nodes.get(id) ?? fresh())
       }
     }).pipe(Effect.orDie)
     const watch = register.register("Replay", () => waiting.size, 0)
@@ -191,6 +204,7 @@ const make = (step: Step) =>
     return Replay.of({
       step,
       intern,
+      fresh,
       all: restore("all"),
       one: (id) =>
         Effect.async<Restored>((resume) => {

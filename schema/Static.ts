@@ -12,17 +12,27 @@ import {
   Num,
   opt,
   Text,
+  textLengthMax,
   Uint,
   Version,
   volumeFields,
   volumesMax
 } from "./Wire.ts"
 
+const isBounded = (mounts: object): boolean => {
+  const paths = Object.keys(mounts)
+  return paths.length <= volumesMax && paths.every((path) => path.length <= textLengthMax)
+}
+
 const StaticDevice = Schema.Struct(deviceFields)
 const StaticLogical = Schema.Struct({
   ...volumeFields,
   fs_type: opt(Text),
-  mountpoints: opt(Schema.Record({ key: Schema.String, value: MountDetail }))
+  mountpoints: opt(
+    Schema.Record({ key: Schema.String, value: MountDetail }).pipe(
+      rule(isBounded, "meaning", `must hold at most ${volumesMax} paths of at most ${textLengthMax} characters`)
+    )
+  )
 })
 const StaticFilesystem = Schema.Struct({
   path: Named,

@@ -16,6 +16,9 @@ const semver =
   /^(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)(?:-(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?$/
 const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d{1,12})?(?:[Zz]|[+-]\d{2}:\d{2})$/
 
+/** What Go writes for a time that was never set, in whatever zone. */
+const zeroTime = Date.parse("0001-01-01T00:00:00Z")
+
 const isBlank = (text: string): boolean => text.trim() === ""
 
 /** Text of at most 256 characters. */
@@ -29,15 +32,20 @@ export const Version = Text.pipe(
 
 export const Instant = Schema.String.pipe(
   rule((text: string) => rfc3339.test(text) && !Number.isNaN(Date.parse(text)), "type", "must be an RFC 3339 time"),
-  rule((text: string) => !text.startsWith("0001-01-01T00:00:00"), "meaning", "must not be the zero time")
+  rule((text: string) => text >= "0002" || Date.parse(text) !== zeroTime, "meaning", "must not be the zero time")
 )
 
-export const Num = Schema.Number.pipe(rule((n: number) => Number.isFinite(n), "type", "must be a finite number"))
-export const Int = Num.pipe(
+const Finite = Schema.Number.pipe(rule((n: number) => Number.isFinite(n), "type", "must be a finite number"))
+/** Far past anything measured, and small enough that neither totals nor 32-bit floats overflow. */
+const measureMax = 1e30
+export const Num = Finite.pipe(
+  rule((n: number) => Math.abs(n) <= measureMax, "meaning", `must be between -${measureMax} and ${measureMax}`)
+)
+export const Int = Finite.pipe(
   rule((n: number) => Number.isInteger(n) && Math.abs(n) <= Number.MAX_SAFE_INTEGER, "type", "must be an integer")
 )
 /** Unsigned 64-bit; values past 2^53 keep their exact digits beside the double (see core/Wide). */
-export const Uint = Num.pipe(
+export const Uint = Finite.pipe(
   rule((n: number) => n >= 0 && n <= uint64Max && Math.floor(n) === n, "type", "must be an unsigned 64-bit integer")
 )
 

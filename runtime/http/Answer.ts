@@ -50,13 +50,26 @@ export const send = (response: ServerResponse, { body, headers, status }: Prepar
 const lingerMs = 250
 
 /**
- * Answers without reading the rest of the body and closes: whoever sends too much does not get to send it all.
- * Nothing more is read from the socket, so at most what the kernel already buffered has been taken.
+ * Makes this the last answer of its connection and leaves unread what the client still sends: at most what Node and
+ * the kernel had already buffered is taken. Node itself would cut at once, and the reset that follows can overtake
+ * the answer; or it would read the rest of the body, however long.
  */
-export const sendAndClose = (response: ServerResponse, answer: Prepared): void => {
+export const closeUnread = (response: ServerResponse): void => {
   const { req, socket } = response
-  req.pause()
-  send(response, { ...answer, headers: [...answer.headers, "Connection", "close"] })
-  const cut = setTimeout(() => socket?.destroy(), lingerMs)
-  cut.unref()
+  response.shouldKeepAlive = false
+  if (socket === null) return
+  const cut = socket.destroySoon.bind(socket)
+  socket.destroySoon = () => {
+    if (req.complete) return cut()
+    socket.pause()
+    socket.end()
+    setTimeout(() => socket.destroy(), lingerMs).unref()
+  }
+}
+
+/** Answers without reading the rest of the body and closes: whoever sends too much does not get to send it all. */
+export const sendAndClose = (response: ServerResponse, answer: Prepared): void => {
+  response.req.pause()
+  closeUnread(response)
+  send(response, answer)
 }

@@ -1,6 +1,6 @@
 // /api/auth: login, refresh, logout and sessions; what is read from the request and which cookies go back.
 import { HttpApiBuilder, HttpApp, type HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Clock, Context, Effect, Option, Redacted, Schema } from "effect"
+import { Clock, Context, DateTime, Effect, Option, Redacted, Schema } from "effect"
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto"
 import { IncomingMessage } from "node:http"
 import { TLSSocket } from "node:tls"
@@ -48,7 +48,8 @@ const onResponse = (
 ): Effect.Effect<void> => HttpApp.appendPreResponseHandler((_request, response) => Effect.succeed(change(response)))
 
 /** RFC 3339, UTC, whole seconds. */
-const instant = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z")
+const instant = (ms: number): string => DateTime.formatIso(DateTime.unsafeMake(ms)).replace(/\.\d+Z$/, "Z")
+const dateOf = (ms: number) => DateTime.toDateUtc(DateTime.unsafeMake(ms))
 
 interface CookiePair {
   readonly refresh: string
@@ -68,13 +69,13 @@ const setCookies = ({ refresh, csrf, secure, kept }: CookiePair): Effect.Effect<
   })
 
 const clearCookies = (secure: boolean): Effect.Effect<void> =>
-  setCookies({ refresh: "", csrf: "", secure, kept: { maxAge: 0, expires: new Date(0) } })
+  setCookies({ refresh: "", csrf: "", secure, kept: { maxAge: 0, expires: dateOf(0) } })
 
 const answer = Effect.fnUntraced(function* (granted: Granted, secure: boolean) {
   const csrf = randomUUID()
   const { expiresAt, token } = granted.refresh
   const maxAge = Math.round((expiresAt - (yield* Clock.currentTimeMillis)) / 1000) * 1000
-  const kept = granted.sessionOnly ? undefined : { maxAge, expires: new Date(expiresAt) }
+  const kept = granted.sessionOnly ? undefined : { maxAge, expires: dateOf(expiresAt) }
   yield* setCookies({ refresh: Redacted.value(token), csrf, secure, kept })
   return {
     access_token: granted.access.token,

@@ -49,6 +49,9 @@ const routes: ReadonlyArray<Route> = (() => {
 // eslint-disable-next-line no-control-regex
 const ambiguous = /\/\/|\/\.{1,2}(?:\/|$)|%2f|%5c|%2e|%00|\\|;|[\u0000-\u0020]/i
 
+/** False for a path that is not in its plain form. */
+export const isPlain = (path: string): boolean => !ambiguous.test(path)
+
 export interface Refused {
   readonly failure: Failure
   readonly headers: Record<string, string>
@@ -86,7 +89,7 @@ export const refusal = ({
   url
 }: Pick<HttpServerRequest.HttpServerRequest, "headers" | "method" | "url">): Refused | undefined => {
   const path = url.split("?", 1)[0] as string
-  if (ambiguous.test(path)) return refused(new InvalidPath({ message: "the path is not in its plain form" }), false)
+  if (!isPlain(path)) return refused(new InvalidPath({ message: "the path is not in its plain form" }), false)
   const route = routes.find(({ pattern }) => pattern.test(path))
   if (route === undefined) return refused(new NotFound({ message: "there is nothing at this path" }), false)
   const endpoint = route.methods.get(method)

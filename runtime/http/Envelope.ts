@@ -23,12 +23,20 @@ export const failureResponse = (
     headers: { ...apiHeaders, ...headers }
   })
 
-/** The first thing wrong, named by its path: "name must be a string". */
+/** Longest message of an undecodable request: it quotes what was sent, and that may be a megabyte. */
+const sentenceLengthMax = 300
+
+/** The first thing wrong, named by its path: "name: Expected string, actual 5". */
 const sentence = (error: HttpApiError.HttpApiDecodeError): string => {
   const first = error.issues[0]
   const path = first?.path.map(String).join(".") ?? ""
-  return `${path === "" ? "the request" : path}: ${first?.message ?? "is not valid"}`
+  const text = `${path === "" ? "the request" : path}: ${first?.message ?? "is not valid"}`
+  return text.length <= sentenceLengthMax ? text : `${text.slice(0, sentenceLengthMax)}…`
 }
+
+/** Quoting a body that is nested ten thousand deep exhausts the stack; nothing else in a request recurses. */
+const isTooDeep = (failure: unknown): boolean =>
+  failure instanceof RangeError && failure.message === "Maximum call stack size exceeded"
 
 const isLogin = (url: string): boolean => /^\/api\/auth\/login\/?(?:\?|$)/.test(url)
 
@@ -43,6 +51,7 @@ const requestFailure = (failure: unknown, url: string): Failure | undefined => {
       ? new InvalidJson({ message: sentence(failure) })
       : new InvalidRequest({ message: sentence(failure) })
   }
+  if (isTooDeep(failure)) return new InvalidRequest({ message: "the body is nested too deeply" })
   if (failure instanceof HttpServerError.RouteNotFound)
     return new NotFound({ message: "there is nothing at this path" })
   if (failure instanceof HttpServerError.RequestError) {

@@ -3,12 +3,13 @@ import { NodeHttpServer } from "@effect/platform-node"
 import { Data, Effect, Layer } from "effect"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import { InvalidRequest } from "../../schema/Errors.ts"
+import { InvalidPath, InvalidRequest } from "../../schema/Errors.ts"
 import { AppConfig } from "../Config.ts"
 import { ListenAddress } from "../ListenAddress.ts"
 import { Readiness } from "../Readiness.ts"
-import { type Prepared, prepared, send } from "./Answer.ts"
+import { apiHeaders, closeUnread, type Prepared, prepared, send } from "./Answer.ts"
 import { documents } from "./Docs.ts"
+import { apiBodyMax, isPlain } from "./Edge.ts"
 import { Files } from "./Files.ts"
 import { NodeLane, nodeRoute } from "./NodeLane.ts"
 import { Server as ApiServer } from "./Server.ts"
@@ -18,6 +19,10 @@ const keepAliveMs = 75_000
 /** Slow senders of headers and bodies are cut; the check runs every second. */
 const headersMs = 10_000
 const requestMs = 15_000
+/** A connection on which nothing moves for this long while an answer is due is cut: its reader has gone to sleep. */
+const stalledMs = 15_000
+/** How long a client may take to read why its bytes were refused. */
+const lingerMs = 250
 const headerBytesMax = 16_384
 const headersMax = 100
 /** Open sockets; at about 15 kB each this is what a small machine bears. */
@@ -29,22 +34,15 @@ const drainMs = 2500
 export class ListenFailed extends Data.TaggedError("ListenFailed")<{ readonly message: string }> {}
 
 const badRequest = prepared(InvalidRequest, "the request is not valid HTTP", ["Connection", "close"])
-const healthy: Prepared = {
-  status: 200,
-  headers: ["Content-Type", "text/plain; charset=utf-8", "Cache-Control", "no-store", "Content-Length", "3"],
-  body: Buffer.from("ok\n")
+const badPath = prepared(InvalidPath, "the path is not in its plain form")
+const told = (status: number, type: string, text: string): Prepared => {
+  const headers = { "content-type": type, ...apiHeaders, "content-length": String(Buffer.byteLength(text)) }
+  return { status, headers: Object.entries(headers).flat(), body: Buffer.from(text) }
 }
+const healthy = told(200, "text/plain; charset=utf-8", "ok\n")
 const ready = (reason: string | undefined): Prepared => {
-  const body = Buffer.from(`${JSON.stringify({ ready: reason === undefined, reason: reason ?? null })}\n`)
-  const headers = [
-    "Content-Type",
-    "application/json; charset=utf-8",
-    "Cache-Control",
-    "no-store",
-    "Content-Length",
-    String(body.length)
-  ]
-  return { status: reason === undefined ? 200 : 503, headers, body }
+  const text = `${JSON.stringify({ ready: reason === undefined, reason: reason ?? null })}\n`
+  return told(reason === undefined ? 200 : 503, "application/json; charset=utf-8", text)
 }
 
 const listen = (server: Server, host: string, port: number) =>
@@ -76,13 +74,20 @@ const open = (dispatch: (request: IncomingMessage, response: ServerResponse) => 
   )
   server.maxHeadersCount = headersMax
   server.maxConnections = connectionsMax
+  server.timeout = stalledMs
   server.on("clientError", (_, socket) => {
+    // A client that keeps its own side open must not keep the connection.
+    setTimeout(() => socket.destroy(), lingerMs).unref()
     if (!socket.writable) return socket.destroy()
     const head = badRequest.headers.reduce((text, part, i) => text + part + (i % 2 === 0 ? ": " : "\r\n"), "")
     socket.end(`HTTP/1.1 400 Bad Request\r\n${head}\r\n${badRequest.body.toString()}`)
   })
   return server
 }
+
+/** True for a body that is longer than any handler reads, or that does not say how long it is. */
+const isUnbounded = ({ headers }: IncomingMessage): boolean =>
+  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > apiBodyMax
 
 const dispatcher = Effect.gen(function* () {
   const lane = yield* NodeLane
@@ -98,15 +103,21 @@ const dispatcher = Effect.gen(function* () {
     const { method } = request
     if (method === "POST") {
       const route = nodeRoute(path)
+      // The lane counts the bytes of reports itself; nobody reads what comes with an identity.
+      if (route === "identity" && isUnbounded(request)) closeUnread(response)
       if (route !== undefined) return lane.handle(route, request, response)
     }
-    if (method === "GET") {
+    if (isUnbounded(request)) closeUnread(response)
+    if (method === "GET" || method === "HEAD") {
       if (path === "/healthz") return send(response, healthy)
       if (path === "/readyz") return send(response, ready(readiness.reason()))
+    }
+    if (method === "GET") {
       if (path === "/api/openapi.json" || path === "/api/openapi.json/") return send(response, json)
       if (path === "/api/docs" || path === "/api/docs/") return send(response, page)
     }
     if (path === "/api" || path.startsWith("/api/")) return handle(request, response)
+    if (!isPlain(path)) return send(response, badPath)
     files.handle(path, request, response)
   }
 })

@@ -1,6 +1,7 @@
 // The fast lane of /api/node/*: secret, content type, size, then the intake; answered from ready bytes after commit.
 import { Context, Effect, Layer, Runtime } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
 import type { NodeId } from "../../schema/Ids.ts"
 import {
   BodyTooLarge,
@@ -18,7 +19,7 @@ import { AppConfig } from "../Config.ts"
 import { InstallId } from "../InstallId.ts"
 import { type Ending, Intake, type Ticket } from "../Intake.ts"
 import { type Prepared, prepared, send, sendAndClose } from "./Answer.ts"
-import { clientOf, trust } from "./ClientAddress.ts"
+import { clientOf, trust, type Trust } from "./ClientAddress.ts"
 
 /** Bytes of a body; the contract's 1 MiB holds the largest node that the other bounds allow. */
 export const nodeBodyMax = 1_048_576
@@ -112,6 +113,18 @@ const ending = (route: "metrics" | "static", response: ServerResponse): Ending =
 const limited = (seconds: number): Prepared =>
   prepared(RateLimited, "too many requests with a wrong secret from this network", ["Retry-After", String(seconds)])
 
+/** Without proxies a connection has one address for life, so it is worked out once. */
+const addressReader = (ranges: Trust) => {
+  const known = new WeakMap<Socket, string>()
+  return ({ headers, socket }: IncomingMessage): string => {
+    const kept = known.get(socket)
+    if (kept !== undefined) return kept
+    const { address } = clientOf(ranges, socket.remoteAddress, false, headers)
+    if (ranges.length === 0) known.set(socket, address)
+    return address
+  }
+}
+
 /** Why a request of a known node is turned away before its body is read. */
 const turnedAway = ({ headers }: IncomingMessage): Prepared | undefined => {
   const length = headers["content-length"]
@@ -152,8 +165,7 @@ const make = Effect.gen(function* () {
   const clock = yield* Effect.clock
   const fork = Runtime.runFork(yield* Effect.runtime<never>())
   const failures = LoginLimit.make(LoginLimit.nodeQuota)
-  const addressOf = (request: IncomingMessage) =>
-    clientOf(ranges, request.socket.remoteAddress, false, request.headers).address
+  const addressOf = addressReader(ranges)
 
   /** Only failures are limited: a known secret passes whatever its address did before. */
   const stranger = (request: IncomingMessage, response: ServerResponse) => {

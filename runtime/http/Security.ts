@@ -1,6 +1,6 @@
 // Turns the Authorization header into a Viewer: required for administrators, never failing for everyone else.
 import { HttpServerRequest } from "@effect/platform"
-import { Effect, Layer } from "effect"
+import { type Context, Effect, Layer } from "effect"
 import { AdminOnly, OptionalBearer } from "../../schema/api/Security.ts"
 import { Unauthorized } from "../../schema/Errors.ts"
 import { Viewer } from "../../schema/Session.ts"
@@ -16,32 +16,31 @@ export const bearerOf = (authorization: string | undefined): string | undefined 
 }
 
 /** The viewer of the current request, or undefined when it carries no live access token. */
-const viewer = Effect.gen(function* () {
-  const sessions = yield* Sessions
-  return Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) => {
+const viewerOf = ({ verify }: Context.Tag.Service<typeof Sessions>) =>
+  Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) => {
     const token = bearerOf(headers["authorization"])
-    return token === undefined ? undefined : sessions.verify(token)
+    return token === undefined ? undefined : verify(token)
   })
-})
 
 // One message whatever is wrong: missing, malformed, expired and revoked look the same from outside.
 const unauthorized = () => new Unauthorized({ message: "a valid bearer token is required" })
 
 const adminOnly = Layer.effect(
   AdminOnly,
-  Effect.map(viewer, (seen) =>
-    AdminOnly.of({
-      bearer: () =>
-        Effect.flatMap(seen, (found) => (found === undefined ? Effect.fail(unauthorized()) : Effect.succeed(found)))
-    })
-  )
+  Effect.map(Sessions, (sessions) => {
+    const required = Effect.flatMap(viewerOf(sessions), (viewer) =>
+      viewer === undefined ? Effect.fail(unauthorized()) : Effect.succeed(viewer)
+    )
+    return AdminOnly.of({ bearer: () => required })
+  })
 )
 
 const optionalBearer = Layer.effect(
   OptionalBearer,
-  Effect.map(viewer, (seen) =>
-    OptionalBearer.of({ bearer: () => Effect.map(seen, (found) => found ?? Viewer.Guest()) })
-  )
+  Effect.map(Sessions, (sessions) => {
+    const optional = Effect.map(viewerOf(sessions), (viewer) => viewer ?? Viewer.Guest())
+    return OptionalBearer.of({ bearer: () => optional })
+  })
 )
 
 /** Both middlewares of the API. */

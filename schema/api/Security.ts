@@ -1,9 +1,8 @@
 // Who may call: the middleware tags of the API. Implementations live in runtime/http/Security.ts.
-import { HttpApiMiddleware, HttpApiSecurity, OpenApi } from "@effect/platform"
-import { Context } from "effect"
+import { HttpApiMiddleware, HttpApiSchema, HttpApiSecurity, OpenApi } from "@effect/platform"
+import { Context, Schema } from "effect"
 import { AuthUnavailable, Unauthorized, wire } from "../Errors.ts"
 import type { Viewer } from "../Session.ts"
-import { Schema } from "effect"
 
 /** Who is looking at this request. */
 export class CurrentViewer extends Context.Tag("schema/api/CurrentViewer")<CurrentViewer, Viewer>() {}
@@ -14,7 +13,10 @@ const bearer = HttpApiSecurity.bearer.pipe(
 
 /** A valid bearer or 401 `unauthorized`. */
 export class AdminOnly extends HttpApiMiddleware.Tag<AdminOnly>()("schema/api/AdminOnly", {
-  failure: Schema.Union(wire(Unauthorized), wire(AuthUnavailable)),
+  failure: Schema.Union(
+    wire(Unauthorized).annotations(HttpApiSchema.annotations({ status: Unauthorized.status })),
+    wire(AuthUnavailable).annotations(HttpApiSchema.annotations({ status: AuthUnavailable.status }))
+  ),
   provides: CurrentViewer,
   security: { bearer }
 }) {}

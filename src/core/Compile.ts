@@ -73,7 +73,7 @@ const emitProperty = (property: AST.PropertySignature, emitter: Emitter): string
     return `x = v[${name}]; if (x === undefined || x === null) { ${absent} } else { ${checkInline(ast, "x", name, emitter)} }`
   }
   const check = emitCheck(ast, emitter)
-  return `x = v[${name}]; if (x !== undefined && x !== null) { e = ${check}(x, d); if (e !== undefined) { d.push(under(${name}, e)); v[${name}] = undefined; } }`
+  return `x = v[${name}]; if (x !== undefined && x !== null) { n = d.length; e = ${check}(x, d); while (n < d.length) under(${name}, d[n++]); if (e !== undefined) { d.push(under(${name}, e)); v[${name}] = undefined; } }`
 }
 
 const emitArray = (ast: AST.TupleType, forgiving: boolean, emitter: Emitter): string => {
@@ -150,7 +150,8 @@ const emitPick = (ast: AST.AST, emitter: Emitter): string => {
     return define(
       emitter,
       "v",
-      `const o = {}; for (const k of Object.keys(v)) o[k] = ${emitPick(value.type, emitter)}(v[k]); return o;`
+      // Assigning would let a key of "__proto__" replace the prototype; entries become plain members.
+      `return Object.fromEntries(Object.keys(v).map((k) => [k, ${emitPick(value.type, emitter)}(v[k])]));`
     )
   }
   if (AST.isTupleType(inner)) {

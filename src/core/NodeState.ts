@@ -6,7 +6,7 @@ import { type Changes, type Details, merged } from "./Details.ts"
 import { Host, type Layout, layoutOf, type LayoutNames } from "./Layout.ts"
 import { conflictAt, emptyOrigin, judge, originOf, type OriginState, type Verdict } from "./Origin.ts"
 import { manifestOf, noUpgrade, reported, requested, type UpgradeState } from "./Upgrade.ts"
-import { Window } from "./Window.ts"
+import { Window, type WindowPool } from "./Window.ts"
 
 /** Owned by exactly one actor; plain and mutable. */
 export interface NodeState {
@@ -55,11 +55,12 @@ export interface Outcome {
 /** Gives one shared layout per set of names, so that ten thousand equal nodes hold one. */
 export type Intern = (names: LayoutNames) => Layout
 
-export const emptyState = (): NodeState => ({
+/** A node without a trace; its window takes memory from the pool with its first sample. */
+export const emptyState = (pool?: WindowPool): NodeState => ({
   layout: undefined,
   details: undefined,
   receivedAt: 0,
-  window: new Window(),
+  window: new Window(pool),
   origin: emptyOrigin(),
   upgrade: noUpgrade,
   statics: undefined,
@@ -150,11 +151,12 @@ export const restored = (
   checkpoint: Checkpoint,
   receivedAt: number,
   vector: Float64Array,
-  intern: Intern = layoutOf
+  intern: Intern = layoutOf,
+  pool?: WindowPool
 ): NodeState => {
   const layout = intern(checkpoint.details.layout)
   const state: NodeState = {
-    ...emptyState(),
+    ...emptyState(pool),
     layout,
     details: { ...checkpoint.details, layout },
     receivedAt,

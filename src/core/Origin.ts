@@ -11,11 +11,11 @@ const staleStreakMax = 3
 
 /** How a node's agent identifies itself over time. All times in milliseconds. */
 export interface Origin {
-  readonly hostname: string
-  readonly bootAt: number
-  readonly reportedAt: number
-  readonly uptimeSec: number
-  readonly receivedAt: number
+  hostname: string
+  bootAt: number
+  reportedAt: number
+  uptimeSec: number
+  receivedAt: number
 }
 
 export interface OriginState {
@@ -92,7 +92,9 @@ export const judge = (state: OriginState, sent: Origin): Verdict => {
         ? judgeSameBoot(state, current, sent)
         : judgeOther(state, current, sent)
   if (verdict === "apply") {
-    state.current = sent
+    // Written in place: a new object per report, kept until the next, would age into the old generation each time.
+    if (current === undefined || state.rival === current) state.current = { ...sent }
+    else Object.assign(current, sent)
     state.staleStreak = 0
     state.staleReportedAt = 0
   }

@@ -1,8 +1,7 @@
 // Reads the bytes of a report: text, JSON, shape, meaning; the first thing wrong decides the answer.
 import { NodeReport } from "../../schema/Report.ts"
 import { Static } from "../../schema/Static.ts"
-import { Schema } from "effect"
-import { checker, type Problem } from "./Compile.ts"
+import { checker, picker, type Problem } from "./Compile.ts"
 import type { WideCounters } from "./Details.ts"
 import { wideCounters } from "./Wide.ts"
 
@@ -39,7 +38,7 @@ const notJson: Reading<never> = { _tag: "Undecodable", message: "the body must b
 
 const checkReport = checker(NodeReport)
 const checkStatic = checker(Static)
-const keepKnown = Schema.decodeUnknownSync(Static)
+const pickStatic = picker<Static, typeof Static.Encoded>(Static)
 
 const isWide = (report: NodeReport): boolean => {
   for (const nic of report.metrics.network) {
@@ -72,5 +71,5 @@ export const readStatic = (text: string): Reading<Static> => {
   if (value === undefined) return notJson
   const problem = checkStatic(value, [])
   if (problem !== undefined) return refusal(problem)
-  return { _tag: "Read", value: keepKnown(value), wide: null, dropped: nothing }
+  return { _tag: "Read", value: pickStatic(value as Static), wide: null, dropped: nothing }
 }

@@ -1,17 +1,17 @@
 // How the web app is built: root src/web, hashed files under /assets/, output in dist/web or WATCHPOST_WEB_OUT.
 import { svelte } from "@sveltejs/vite-plugin-svelte"
 import { fileURLToPath } from "node:url"
-import { defineConfig } from "vite"
+import { defineConfig, loadEnv } from "vite"
 
 const folder = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   root: folder("."),
   publicDir: folder("./public"),
   cacheDir: folder("../../node_modules/.vite-web"),
   plugins: [svelte({ configFile: false })],
   build: {
-    outDir: process.env["WATCHPOST_WEB_OUT"] ?? folder("../../dist/web"),
+    outDir: loadEnv(mode, folder("."), "WATCHPOST_")["WATCHPOST_WEB_OUT"] ?? folder("../../dist/web"),
     emptyOutDir: true,
     assetsDir: "assets",
     target: "es2022",
@@ -19,4 +19,4 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false }
   }
-})
+}))

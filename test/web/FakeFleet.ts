@@ -233,12 +233,112 @@ export const recentOf = (node: FakeNode, nowMs: number): Recent => {
   }
 }
 
+const io = { read_bps: 1_200_000, write_bps: 5_400_000, read_iops: 31, write_iops: 210, iops: 241 }
+const stall = { avg10: 1.4, avg60: 0.8, avg300: 0.2, total: 912_332 }
+
+const smartOf = (node: FakeNode): Snapshot["disk"]["smart"] => ({
+  status: "ok",
+  updated_at: seconds(node.receivedAtMs - 60_000),
+  devices: [
+    {
+      name: "nvme0n1",
+      source: "smartctl",
+      status: "ok",
+      health: "passed",
+      model: "EXA-NVME 1T",
+      device_path: "/dev/nvme0n1",
+      temp_c: 41,
+      power_on_hours: 12_804,
+      lifetime_used_percent: 7
+    },
+    {
+      name: "sda",
+      source: "smartctl",
+      status: "ok",
+      health: "failed",
+      model: "EXA-HDD 4T",
+      device_path: "/dev/sda",
+      temp_c: 52,
+      power_on_hours: 41_220,
+      failing_attrs: [{ id: 5, name: "Reallocated_Sector_Ct", when_failed: "now" }]
+    }
+  ]
+})
+
+const diskOf = (node: FakeNode): Snapshot["disk"] => ({
+  mounts: [
+    { mountpoint: "/", fs_type: "ext4", total_bytes: 480 * gib, used_bytes: 211 * gib, used_ratio: 0.44 },
+    { mountpoint: "/var/lib/data", fs_type: "xfs", total_bytes: 1900 * gib, used_bytes: 1790 * gib, used_ratio: 0.942 }
+  ],
+  io: {
+    total: io,
+    ...(node.os === "linux" ? { by_device: { "disk:nvme0n1": io, "disk:sda": { ...io, read_bps: 0, iops: 3 } } } : {})
+  },
+  ...(node.os === "linux" ? { smart: smartOf(node) } : {})
+})
+
+const linuxExtras: Pick<Snapshot, "raid" | "thermal" | "pressure"> = {
+  raid: {
+    supported: true,
+    available: true,
+    arrays: [
+      {
+        name: "md0",
+        status: "active",
+        health: "degraded",
+        active: 1,
+        working: 1,
+        failed: 1,
+        members: [
+          { name: "sda1", state: "up" },
+          { name: "sdb1", state: "failed" }
+        ],
+        sync_status: "recover",
+        sync_progress: "37.2%"
+      }
+    ]
+  },
+  thermal: {
+    status: "ok",
+    sensors: [
+      {
+        kind: "cpu",
+        name: "Package id 0",
+        sensor_key: "coretemp_package",
+        source: "hwmon",
+        status: "ok",
+        temp_c: 58.5,
+        high_c: 80,
+        critical_c: 100
+      },
+      { kind: "board", name: "Ambient", sensor_key: "ambient", source: "hwmon", status: "ok", temp_c: 31 }
+    ]
+  },
+  pressure: {
+    cpu: { some: stall },
+    memory: { some: stall, full: { ...stall, avg10: 0 } },
+    io: { some: { ...stall, avg10: 22.5 }, full: stall }
+  }
+}
+
+const memoryOf = (node: FakeNode): Snapshot["memory"] => {
+  const used = (node.mem / 1000) * node.memoryTotal
+  return {
+    total_bytes: node.memoryTotal,
+    used_bytes: used,
+    available_bytes: node.memoryTotal - used,
+    buffers_bytes: node.memoryTotal / 90,
+    cached_bytes: node.memoryTotal / 7,
+    used_ratio: node.mem / 1000,
+    swap_total_bytes: node.os === "linux" ? 4 * gib : 0,
+    swap_used_bytes: node.os === "linux" ? gib / 3 : 0
+  }
+}
+
 /** Full figures for Linux nodes; what Windows and macOS do not tell is absent. */
 export const snapshotOf = (node: FakeNode): Snapshot => {
   const isLinux = node.os === "linux"
-  const io = { read_bps: 1_200_000, write_bps: 5_400_000, read_iops: 31, write_iops: 210, iops: 241 }
-  const stall = { avg10: 1.4, avg60: 0.8, avg300: 0.2, total: 912_332 }
-  const used = (node.mem / 1000) * node.memoryTotal
+  const transfer = { bytes_recv: 8_120_443_120, bytes_sent: 991_203_880, recv_bps: node.recv, sent_bps: node.sent }
   return {
     node: { id: String(node.id), title: node.title, ...(node.tags.length > 0 ? { tags: [...node.tags] } : {}) },
     observation: {
@@ -262,57 +362,11 @@ export const snapshotOf = (node: FakeNode): Snapshot => {
       cores_logical: node.cores,
       sockets: 1
     },
-    memory: {
-      total_bytes: node.memoryTotal,
-      used_bytes: used,
-      available_bytes: node.memoryTotal - used,
-      buffers_bytes: node.memoryTotal / 90,
-      cached_bytes: node.memoryTotal / 7,
-      used_ratio: node.mem / 1000,
-      swap_total_bytes: isLinux ? 4 * gib : 0,
-      swap_used_bytes: isLinux ? gib / 3 : 0
-    },
-    disk: {
-      mounts: [
-        { mountpoint: "/", fs_type: "ext4", total_bytes: 480 * gib, used_bytes: 211 * gib, used_ratio: 0.44 },
-        { mountpoint: "/var/lib/data", fs_type: "xfs", total_bytes: 1900 * gib, used_bytes: 1790 * gib, used_ratio: 0.942 }
-      ],
-      io: { total: io, ...(isLinux ? { by_device: { "disk:nvme0n1": io, "disk:sda": { ...io, read_bps: 0, iops: 3 } } } : {}) },
-      ...(isLinux
-        ? {
-            smart: {
-              status: "ok",
-              updated_at: seconds(node.receivedAtMs - 60_000),
-              devices: [
-                { name: "nvme0n1", source: "smartctl", status: "ok", health: "passed", model: "EXA-NVME 1T", device_path: "/dev/nvme0n1", temp_c: 41, power_on_hours: 12_804, lifetime_used_percent: 7 },
-                { name: "sda", source: "smartctl", status: "ok", health: "failed", model: "EXA-HDD 4T", device_path: "/dev/sda", temp_c: 52, power_on_hours: 41_220, failing_attrs: [{ id: 5, name: "Reallocated_Sector_Ct", when_failed: "now" }] }
-              ]
-            }
-          }
-        : {})
-    },
-    network: {
-      total: { bytes_recv: 8_120_443_120, bytes_sent: 991_203_880, recv_bps: node.recv, sent_bps: node.sent },
-      by_interface: [{ name: "eth0", bytes_recv: 8_120_443_120, bytes_sent: 991_203_880, recv_bps: node.recv, sent_bps: node.sent }]
-    },
+    memory: memoryOf(node),
+    disk: diskOf(node),
+    network: { total: transfer, by_interface: [{ name: "eth0", ...transfer }] },
     processes: { count: 80 + node.id },
     connections: { tcp: 20 + node.id, udp: 4 },
-    ...(isLinux
-      ? {
-          raid: {
-            supported: true,
-            available: true,
-            arrays: [{ name: "md0", status: "active", health: "degraded", active: 1, working: 1, failed: 1, members: [{ name: "sda1", state: "up" }, { name: "sdb1", state: "failed" }], sync_status: "recover", sync_progress: "37.2%" }]
-          },
-          thermal: {
-            status: "ok",
-            sensors: [
-              { kind: "cpu", name: "Package id 0", sensor_key: "coretemp_package", source: "hwmon", status: "ok", temp_c: 58.5, high_c: 80, critical_c: 100 },
-              { kind: "board", name: "Ambient", sensor_key: "ambient", source: "hwmon", status: "ok", temp_c: 31 }
-            ]
-          },
-          pressure: { cpu: { some: stall }, memory: { some: stall, full: { ...stall, avg10: 0 } }, io: { some: { ...stall, avg10: 22.5 }, full: stall } }
-        }
-      : {})
+    ...(isLinux ? linuxExtras : {})
   }
 }

@@ -74,6 +74,7 @@ const identityOf = ({ device_path, name, ref }: DeviceIdentity): DeviceIdentity 
 
 /** What the last sample left for the description. */
 interface Known {
+  /** Kept once read: the current frequency moves all the time and must not look like a change of the machine. */
   readonly cpu: CpuInfo
   readonly memory: Memory
   readonly disks: ReadonlyArray<DeviceIdentity>
@@ -112,8 +113,6 @@ export const makeLinuxCollector = (options: CollectorOptions, machine: LinuxMach
     const base = baseIoOf(physical, running, underRoot)
     known = { ...known, memory, disks: physical, base }
     void thermal.read()
-    const filesystems = measured.map(filesystemReport)
-    const logical = volumes.map(({ report }) => report)
     return {
       version: agentVersion,
       hostname: readHostname(roots),
@@ -121,7 +120,13 @@ export const makeLinuxCollector = (options: CollectorOptions, machine: LinuxMach
       metrics: {
         cpu,
         memory: memory.metrics,
-        disk: { physical, logical, filesystems, base_io: base, smart },
+        disk: {
+          physical,
+          logical: volumes.map(({ report }) => report),
+          filesystems: measured.map(filesystemReport),
+          base_io: base,
+          smart
+        },
         ...rest,
         pressure: readPressure(roots),
         raid: raidReport(arrays),
@@ -130,7 +135,6 @@ export const makeLinuxCollector = (options: CollectorOptions, machine: LinuxMach
     }
   }
   const describe = (): Static => {
-    // Kept once read: the current frequency moves all the time and must not look like a change of the machine.
     if (known.cpu.cores_logical === 0) known = { ...known, cpu: cpuInfo.value() }
     return staticOf(known, slow.state(), options.intervalSeconds, readSystem(roots, arch), clock.now())
   }

@@ -86,6 +86,7 @@ export const chinese: Catalogue = {
       uptime: "运行时间",
       seen: "最后上报"
     },
+    memShort: "内存",
     now: "刚刚",
     never: "从未",
     ago: (age: string) => `${age}前`,

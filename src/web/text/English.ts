@@ -87,6 +87,7 @@ export const english = {
       uptime: "Uptime",
       seen: "Last seen"
     },
+    memShort: "Mem",
     now: "now",
     never: "never",
     ago: (age: string) => `${age} ago`,

@@ -2,7 +2,8 @@
 
 export interface Series {
   readonly name: string
-  readonly values: ReadonlyArray<number>
+  /** What a sample lacks comes as null or as a negative number. */
+  readonly values: ReadonlyArray<number | null>
 }
 
 export interface Scale {
@@ -18,7 +19,7 @@ const gridLines = 4
 
 /** Round steps of 1, 2, 2.5 or 5 times a power of ten, so that the labels are short. */
 export const scaleOf = (series: ReadonlyArray<Series>, fixedMax: number | null): Scale => {
-  const top = fixedMax ?? Math.max(1, ...series.map((one) => Math.max(0, ...one.values)))
+  const top = fixedMax ?? Math.max(1, ...series.map((one) => Math.max(0, ...one.values.map((value) => value ?? 0))))
   const rough = top / gridLines
   const power = 10 ** Math.floor(Math.log10(rough))
   const step = fixedMax === null ? power * ([1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough) ?? 10) : rough
@@ -47,7 +48,7 @@ export const yOf = (frame: Frame, value: number): number =>
   frame.height - (Math.min(frame.max, Math.max(0, value)) / frame.max) * frame.height
 
 /** The unbroken runs of one series; a negative or missing value and a long pause end a run. */
-const runsOf = (at: ReadonlyArray<number>, values: ReadonlyArray<number>, frame: Frame): ReadonlyArray<ReadonlyArray<string>> => {
+const runsOf = (at: ReadonlyArray<number>, values: Series["values"], frame: Frame): ReadonlyArray<ReadonlyArray<string>> => {
   const longMs = usualStepMs(at) * gapFactor
   const runs: Array<Array<string>> = []
   let lastMs: number | null = null
@@ -66,13 +67,13 @@ const runsOf = (at: ReadonlyArray<number>, values: ReadonlyArray<number>, frame:
 }
 
 /** SVG path of one series with its gaps. */
-export const linePath = (at: ReadonlyArray<number>, values: ReadonlyArray<number>, frame: Frame): string =>
+export const linePath = (at: ReadonlyArray<number>, values: Series["values"], frame: Frame): string =>
   runsOf(at, values, frame)
     .map((run) => `M${run.join("L")}`)
     .join("")
 
 /** The same down to the base line, to be filled. */
-export const areaPath = (at: ReadonlyArray<number>, values: ReadonlyArray<number>, frame: Frame): string =>
+export const areaPath = (at: ReadonlyArray<number>, values: Series["values"], frame: Frame): string =>
   runsOf(at, values, frame)
     .map((run) => `M${run.join("L")}V${frame.height}H${run[0]?.split(" ")[0] ?? 0}Z`)
     .join("")

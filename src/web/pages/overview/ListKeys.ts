@@ -1,4 +1,4 @@
-// What the keys of the list do, and the size of the reader's type.
+// What the keys of the list do.
 
 /** Rows that Page Up and Page Down move by. */
 const pageRows = 10
@@ -26,6 +26,3 @@ export const moveIn = (
   if (key === "PageUp") return Math.max(0, current - pageRows)
   return null
 }
-
-/** Px of one rem: rows grow with the type size the reader chose. */
-export const remPx = (): number => parseFloat(getComputedStyle(document.documentElement).fontSize) || 16

@@ -1,0 +1,82 @@
+// How long the service takes to be ready again after kill -9 under the load of the fleet.
+import Sqlite from "better-sqlite3"
+import { join } from "node:path"
+import { kill, message } from "./Children.ts"
+import { type Fleet, intervalMs } from "./Fleet.ts"
+import { median, type Result } from "./Figures.ts"
+import type { OpenOrder } from "./Orders.ts"
+import { seed } from "./Seed.ts"
+import { startService } from "./Service.ts"
+import { newHome, removeHome, sizeOf, startProgram } from "./Workshop.ts"
+import { delay } from "./Children.ts"
+
+/** Load before the kill. The minutes before that are written beforehand, so that the short form stays short. */
+const defaultSec = 8
+const attempts = 3
+/** The generator opens its connections before it sends. */
+const connectMs = 5000
+
+export interface TailOrder {
+  readonly home: string
+  readonly fleet: Fleet
+}
+export interface TailResult {
+  readonly rows: number
+}
+
+/** Two minutes of reports of every node, as the service keeps them. */
+const writeTail = async (home: string, fleet: Fleet): Promise<void> => {
+  const order: TailOrder = { home, fleet }
+  const child = startProgram("Tail", order)
+  await message<TailResult>(child, 180_000, "the tail")
+  await child.ended
+}
+
+const killUnderLoad = async (home: string, fleet: Fleet, seconds: number): Promise<void> => {
+  const service = await startService(home)
+  const load = startProgram("Load", fleet)
+  await message(load, 30_000, "the generator")
+  const order: OpenOrder = {
+    kind: "open",
+    port: service.port,
+    pid: service.child.pid,
+    intervalMs,
+    warmupMs: 0,
+    measureMs: connectMs + seconds * 2000
+  }
+  load.process.send(order)
+  await delay(connectMs + seconds * 1000)
+  await kill(service.child)
+  await kill(load)
+}
+
+const rowsIn = (home: string): number => {
+  const db = new Sqlite(join(home, "watchpost.db"))
+  const { rows } = db.prepare("SELECT count(*) AS rows FROM journal").get() as { rows: number }
+  db.close()
+  return rows
+}
+
+export const restart = async (fleet: Fleet, seconds = defaultSec): Promise<Result> => {
+  const home = newHome()
+  await seed(home, fleet)
+  await writeTail(home, fleet)
+  await killUnderLoad(home, fleet, seconds)
+  const megabytes = (name: string): string => (sizeOf(join(home, name)) / 2 ** 20).toFixed(0)
+  const sizes = `database ${megabytes("watchpost.db")} MiB, log ${megabytes("watchpost.db-wal")} MiB`
+  const times: Array<number> = []
+  for (let i = 0; i < attempts; i++) {
+    const service = await startService(home)
+    times.push(service.readyMs)
+    await kill(service.child)
+  }
+  const rows = rowsIn(home)
+  removeHome(home)
+  return {
+    figures: [{ name: "restart.ready_ms", value: median(times), unit: "ms" }],
+    notes: [
+      `${fleet.count} nodes, ${rows} rows in the tail, ${sizes}; killed after ${seconds} s of load, then ${attempts} starts, each killed`,
+      `from spawn to the first 200 of /readyz: ${times.map((ms) => ms.toFixed(0)).join(", ")} ms`
+    ]
+  }
+}

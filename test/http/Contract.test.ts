@@ -1,0 +1,446 @@
+// The whole API over a real socket: every endpoint, every error code, who may call what, and how paths are spelled.
+import { HttpApi } from "@effect/platform"
+import { Effect } from "effect"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { FrontBoard } from "../../runtime/FrontBoard.ts"
+import { Api } from "../../schema/api/Api.ts"
+import { AdminOnly } from "../../schema/api/Security.ts"
+import { catalogue, SecretCollision } from "../../schema/Errors.ts"
+import { Nodes } from "../../src/store/Nodes.ts"
+import {
+  addNode,
+  adminPassword,
+  agentOf,
+  type Answer,
+  type Headers,
+  json,
+  type MadeNode,
+  member,
+  push,
+  reportOf,
+  type Service,
+  signIn,
+  startService,
+  staticOf
+} from "../support/Service.ts"
+
+let service: Service
+let admin: Headers
+let node: MadeNode
+let groupId: number
+
+beforeAll(async () => {
+  service = await startService()
+  admin = await signIn(service)
+  node = await addNode(service, admin, { name: "edge-a", is_guest_visible: true })
+  groupId = await newGroup()
+  await push(service, "metrics", node.secret, reportOf())
+})
+afterAll(() => service.stop())
+
+/** What holds for every answer of the API, whatever was asked. */
+const proper = (answer: Answer): Answer => {
+  expect(answer.status < 300 || answer.status >= 400 || answer.status === 304).toBe(true)
+  expect(answer.headers["x-content-type-options"]).toBe("nosniff")
+  expect(answer.headers["cache-control"]).toMatch(/^(?:no-store|private, no-cache)$/)
+  const names = Object.keys(answer.headers)
+  expect(names.filter((name) => /^(?:access-control-|server$|x-powered-by$)/.test(name))).toEqual([])
+  if (answer.status === 204) expect(answer.bytes.length).toBe(0)
+  else expect(answer.headers["content-length"]).toBe(String(answer.bytes.length))
+  if (answer.status >= 400) {
+    expect(answer.headers["content-type"]).toBe("application/json; charset=utf-8")
+    expect(answer.headers["cache-control"]).toBe("no-store")
+    expect(answer.text).toBe(`${JSON.stringify(answer.json)}\n`)
+    expect(Object.keys(answer.json as object)).toEqual(["code", "message"])
+    expect(member(answer.json, "message")).not.toBe("")
+  }
+  return answer
+}
+
+const ask = async (method: string, path: string, headers?: Headers, body?: string | Buffer): Promise<Answer> =>
+  proper(await service.call(method, path, headers, body))
+const send = (method: string, path: string, body: unknown): Promise<Answer> =>
+  ask(method, path, { ...admin, ...json }, typeof body === "string" ? body : JSON.stringify(body))
+const codeOf = (answer: Answer): string => `${answer.status} ${member(answer.json, "code")}`
+
+const newGroup = async (): Promise<number> => {
+  const created = await send("POST", "/api/admin/groups", { name: "lab" })
+  return Number(created.headers.location?.split("/").at(-1))
+}
+const newSession = async () => {
+  const body = JSON.stringify({ password: adminPassword, persistence: "persistent" })
+  const answer = await service.call("POST", "/api/auth/login", json, body)
+  const [refresh, csrf] = (answer.headers["set-cookie"] ?? []).map((line) => line.split(";")[0])
+  const token = String(csrf?.split("=")[1])
+  const bearer = { authorization: `Bearer ${member(answer.json, "access_token")}` }
+  return { page: { cookie: `${refresh}; ${csrf}`, "x-csrf-token": token }, bearer }
+}
+
+interface Call {
+  readonly path?: string
+  readonly headers?: Headers
+  readonly body?: unknown
+}
+interface Row {
+  readonly status: number
+  readonly type?: string
+  readonly call: () => Call | Promise<Call>
+}
+
+const jsonType = "application/json; charset=utf-8"
+const plain: Row = { status: 200, type: jsonType, call: () => ({}) }
+const asAdmin: Row = { status: 200, type: jsonType, call: () => ({ headers: admin }) }
+const written = (call: () => Call | Promise<Call>): Row => ({ status: 204, call })
+const login = { password: adminPassword, persistence: "session" }
+
+/** One good call of every endpoint that the declaration knows, and of the two documents. */
+const endpoints: Readonly<Record<string, Row>> = {
+  "POST /api/auth/login": { status: 200, type: jsonType, call: () => ({ headers: json, body: login }) },
+  "POST /api/auth/refresh": {
+    status: 200,
+    type: jsonType,
+    call: async () => ({ headers: (await newSession()).page })
+  },
+  "POST /api/auth/logout": written(async () => ({ headers: (await newSession()).page })),
+  "GET /api/auth/sessions": asAdmin,
+  "DELETE /api/auth/sessions/current": written(async () => ({ headers: (await newSession()).bearer })),
+  "DELETE /api/auth/sessions": written(() => ({ headers: admin })),
+  "DELETE /api/auth/sessions/:sid": written(() => ({ headers: admin, path: "/api/auth/sessions/unknown" })),
+  "GET /api/version": plain,
+  "GET /api/front/brand": plain,
+  "GET /api/front/metrics": plain,
+  "GET /api/front/groups": plain,
+  "GET /api/front/live": plain,
+  "GET /api/front/recent": { ...plain, call: () => ({ path: `/api/front/recent?server_id=${node.id}` }) },
+  "GET /api/admin/groups": asAdmin,
+  "GET /api/admin/groups/map": asAdmin,
+  "POST /api/admin/groups": written(() => ({ headers: { ...admin, ...json }, body: { name: "lab" } })),
+  "PATCH /api/admin/groups/:id": written(() => ({
+    path: `/api/admin/groups/${groupId}`,
+    headers: { ...admin, ...json },
+    body: { remark: "a remark" }
+  })),
+  "DELETE /api/admin/groups/:id": written(async () => ({
+    path: `/api/admin/groups/${await newGroup()}`,
+    headers: admin
+  })),
+  "GET /api/admin/nodes": asAdmin,
+  "POST /api/admin/nodes": written(() => ({ headers: admin })),
+  "PUT /api/admin/nodes/display-order": written(async () => {
+    const list = (await ask("GET", "/api/admin/nodes", admin)).json as ReadonlyArray<{ readonly id: number }>
+    return { headers: { ...admin, ...json }, body: { ids: list.map(({ id }) => id) } }
+  }),
+  "PATCH /api/admin/nodes/:id": written(() => ({
+    path: `/api/admin/nodes/${node.id}`,
+    headers: { ...admin, ...json },
+    body: { tags: ["eu"] }
+  })),
+  "DELETE /api/admin/nodes/:id": written(async () => ({
+    path: `/api/admin/nodes/${(await addNode(service, admin)).id}`,
+    headers: admin
+  })),
+  "GET /api/admin/system/status": asAdmin,
+  "POST /api/node/identity": { ...plain, call: () => ({ headers: agentOf(node.secret), body: {} }) },
+  "POST /api/node/metrics": { ...plain, call: () => ({ headers: agentOf(node.secret), body: reportOf() }) },
+  "POST /api/node/static": {
+    status: 200,
+    type: "text/plain; charset=utf-8",
+    call: () => ({ headers: agentOf(node.secret), body: staticOf() })
+  },
+  "GET /api/openapi.json": plain,
+  "GET /api/docs": { ...plain, type: "text/html; charset=utf-8" }
+}
+
+interface Declared {
+  readonly method: string
+  readonly path: string
+  readonly needsAdmin: boolean
+  readonly takesBody: boolean
+}
+const declared: ReadonlyArray<Declared> = (() => {
+  const found: Array<Declared> = []
+  HttpApi.reflect(Api, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint, middleware }) => {
+      found.push({
+        method: endpoint.method,
+        path: endpoint.path.replace(/\/$/, ""),
+        needsAdmin: [...middleware].some((tag) => tag.key === AdminOnly.key),
+        takesBody: endpoint.payloadSchema._tag === "Some"
+      })
+    }
+  })
+  return found
+})()
+const documents = ["GET /api/openapi.json", "GET /api/docs"]
+
+const otherSpelling = (path: string): string => {
+  const [before = "", query] = path.split("?")
+  return `${before}/${query === undefined ? "" : `?${query}`}`
+}
+
+describe("every endpoint", () => {
+  it("stands in the table of this file", () => {
+    const names = declared.map(({ method, path }) => `${method} ${path}`)
+    expect(Object.keys(endpoints).toSorted()).toEqual([...names, ...documents].toSorted())
+  })
+
+  for (const [name, row] of Object.entries(endpoints)) {
+    it(`answers ${name} with ${row.status}, with and without its trailing slash`, async () => {
+      for (const spelling of [(path: string) => path, otherSpelling]) {
+        const [method = "", template = ""] = name.split(" ")
+        const { body, headers, path = template } = await row.call()
+        const answer = await ask(method, spelling(path), headers, body === undefined ? undefined : JSON.stringify(body))
+        expect(answer.status, answer.text).toBe(row.status)
+        if (row.type !== undefined) expect(answer.headers["content-type"]).toBe(row.type)
+        if (row.type === jsonType) expect(answer.text.endsWith("\n")).toBe(true)
+        // Ending every session ends the one of this file too.
+        if (name === "DELETE /api/auth/sessions") admin = await signIn(service)
+      }
+    })
+  }
+
+  it("names what it created in a Location header that can be used", async () => {
+    const made = await ask("POST", "/api/admin/nodes", admin)
+    const group = await send("POST", "/api/admin/groups", { name: "rack" })
+
+    expect(made.headers.location).toMatch(/^\/api\/admin\/nodes\/\d+$/)
+    expect(group.headers.location).toMatch(/^\/api\/admin\/groups\/\d+$/)
+    expect((await ask("DELETE", String(made.headers.location), admin)).status).toBe(204)
+    expect((await ask("DELETE", String(group.headers.location), admin)).status).toBe(204)
+  })
+
+  it("refuses every other method with 405 and names the ones there are, HEAD and OPTIONS included", async () => {
+    const methods = new Map<string, Array<string>>([
+      ["/api/openapi.json", ["GET"]],
+      ["/api/docs", ["GET"]]
+    ])
+    for (const { method, path } of declared) methods.set(path, [...(methods.get(path) ?? []), method])
+
+    for (const [template, allowed] of methods) {
+      const path = template.replace(":id", "1").replace(":sid", "some")
+      // A pattern also covers a literal neighbour, which has methods of its own.
+      for (const method of ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]) {
+        if (allowed.includes(method)) continue
+        for (const spelling of [path, `${path}/`]) {
+          const answer = await service.call(method, spelling, admin)
+          expect([method, spelling, answer.status]).toEqual([method, spelling, 405])
+          expect(answer.headers.allow).toBe(allowed.toSorted().join(", "))
+          if (method === "HEAD") expect(answer.bytes.length).toBe(0)
+          else expect(codeOf(proper(answer))).toBe("405 method_not_allowed")
+        }
+      }
+    }
+  })
+
+  it("knows no other path under /api", async () => {
+    const paths = ["/api", "/api/", "/api?x=1", "/api/x", "/api/versions", "/api/version/x", "/api/admin"]
+    for (const path of [...paths, "/api/admin/x", "/api/node", "/api/node/x", "/api/front", "/api/index.html"]) {
+      for (const method of ["GET", "POST", "OPTIONS"]) {
+        expect([path, codeOf(await ask(method, path))]).toEqual([path, "404 not_found"])
+      }
+    }
+  })
+})
+
+describe("an admin endpoint", () => {
+  const protectedOnes = declared.filter(({ needsAdmin }) => needsAdmin)
+
+  it("is every one under /api/admin and /api/auth/sessions, and none besides", () => {
+    const isAdmin = ({ path }: Declared) => /^\/api\/(?:admin|auth\/sessions)(?:\/|$)/.test(path)
+    expect(declared.filter(isAdmin)).toEqual(protectedOnes)
+    expect(protectedOnes.length).toBeGreaterThan(12)
+  })
+
+  for (const { method, path: template, takesBody } of protectedOnes) {
+    it(`says 401 to strangers on ${method} ${template} before it looks at anything else`, async () => {
+      const session = await newSession()
+      await service.call("DELETE", "/api/auth/sessions/current", session.bearer)
+      const good = String(admin["authorization"])
+      const states: ReadonlyArray<Headers> = [
+        {},
+        { authorization: "" },
+        { authorization: "Bearer" },
+        { authorization: "Bearer nonsense" },
+        { authorization: good.replace("Bearer", "Basic") },
+        { authorization: good.replace("Bearer ", "Bearer") },
+        { authorization: `${good} extra` },
+        { authorization: `${good}x` },
+        session.bearer
+      ]
+      const bodies: ReadonlyArray<readonly [Headers, string]> = takesBody
+        ? [
+            [json, "{}"],
+            [{ "content-type": "text/plain" }, "x"],
+            [json, "{"],
+            [json, " ".repeat(1_048_577)]
+          ]
+        : [[{}, ""]]
+
+      for (const path of [template.replace(/:s?id/, "1"), template.replace(/:s?id/, "0")]) {
+        for (const headers of states) {
+          for (const [typed, body] of bodies) {
+            const answer = await ask(method, path, { ...headers, ...typed }, body)
+            expect([path, headers, codeOf(answer)]).toEqual([path, headers, "401 unauthorized"])
+          }
+        }
+      }
+    })
+  }
+
+  it("takes the scheme in any case and more than one space", async () => {
+    const token = String(admin["authorization"]).split(" ")[1]
+    for (const authorization of [`bearer ${token}`, `BEARER  ${token}`, `Bearer\t${token}`]) {
+      expect((await ask("GET", "/api/admin/nodes", { authorization })).status).toBe(200)
+    }
+  })
+})
+
+describe("a body", () => {
+  const taking = declared.filter(({ needsAdmin, takesBody }) => needsAdmin && takesBody)
+  const pathOf = ({ path }: Declared) => path.replace(":id", path.includes("nodes") ? String(node.id) : String(groupId))
+
+  it("must be JSON by its type: 415 before 413 before 400, and an empty one is no JSON either", async () => {
+    expect(taking.length).toBeGreaterThan(3)
+    for (const endpoint of taking) {
+      const path = pathOf(endpoint)
+      const long = " ".repeat(1_048_577)
+      const rows: ReadonlyArray<readonly [Headers, string, string]> = [
+        [{ "content-type": "text/plain" }, "{}", "415 unsupported_media_type"],
+        [{}, "{}", "415 unsupported_media_type"],
+        [{ "content-type": "application/jsonx" }, long, "415 unsupported_media_type"],
+        [{ ...json, "content-encoding": "gzip" }, "{}", "415 unsupported_media_type"],
+        [json, long, "413 body_too_large"],
+        [json, "{", "400 invalid_request"],
+        [json, "", "400 invalid_request"],
+        [{}, "", "400 invalid_request"],
+        [json, "[]", "400 invalid_request"],
+        [json, "null", "400 invalid_request"],
+        [json, '{"a":1} {}', "400 invalid_request"]
+      ]
+      for (const [headers, body, expected] of rows) {
+        const answer = await ask(endpoint.method, path, { ...admin, ...headers }, body)
+        const shown = [endpoint.method, path, headers, body.slice(0, 20), codeOf(answer)]
+        expect(shown).toEqual([endpoint.method, path, headers, body.slice(0, 20), expected])
+      }
+    }
+  })
+
+  it("may say its type with parameters and in any case", async () => {
+    for (const type of ["application/json;charset=UTF-8", "Application/JSON ; charset=utf-8"]) {
+      const headers = { ...admin, "content-type": type }
+      expect((await ask("PATCH", `/api/admin/nodes/${node.id}`, headers, '{"tags":["eu"]}')).status).toBe(204)
+    }
+  })
+
+  it("is not looked at where none is taken", async () => {
+    const headers = { ...admin, "content-type": "text/plain" }
+    expect((await ask("POST", "/api/admin/nodes", headers, "anything")).status).toBe(204)
+  })
+})
+
+describe("every error code", () => {
+  const patch = (body: unknown) => send("PATCH", `/api/admin/nodes/${node.id}`, body)
+  const signing = (body: unknown, from = "198.51.100.1") =>
+    ask("POST", "/api/auth/login", { ...json, "x-forwarded-for": from }, JSON.stringify(body))
+  /** Runs while a table is out of the way. */
+  const without = async (table: string, call: () => Promise<Answer>): Promise<Answer> => {
+    await service.exec(`ALTER TABLE ${table} RENAME TO ${table}_away`)
+    try {
+      return await call()
+    } finally {
+      await service.exec(`ALTER TABLE ${table}_away RENAME TO ${table}`)
+    }
+  }
+
+  /** How a client meets each of them. */
+  const ways: Readonly<Record<string, () => Promise<Answer>>> = {
+    invalid_request: () => send("POST", "/api/admin/groups", { name: 5 }),
+    invalid_json: () => ask("POST", "/api/auth/login", json, "{"),
+    invalid_id: () => send("PATCH", "/api/admin/nodes/0", { tags: [] }),
+    invalid_path: () => ask("GET", "/api//version"),
+    no_fields: () => patch({}),
+    invalid_fields: () => send("PATCH", `/api/admin/groups/${groupId}`, { name: " " }),
+    invalid_persistence: () => signing({ password: "x", persistence: "ever" }),
+    invalid_session: () => ask("DELETE", "/api/auth/sessions/%20", admin),
+    invalid_name: () => send("POST", "/api/admin/groups", {}),
+    invalid_display_order: () => patch({ display_order: 0 }),
+    invalid_ids: () => send("PUT", "/api/admin/nodes/display-order", { ids: [] }),
+    invalid_tags: () => patch({ tags: null }),
+    invalid_secret: () => patch({ secret: " " }),
+    invalid_group_ids: () => patch({ group_ids: [999_999] }),
+    invalid_traffic_cycle_mode: () => patch({ traffic_cycle_mode: "weekly" }),
+    invalid_traffic_billing_start_day: () => patch({ traffic_billing_start_day: 32 }),
+    invalid_traffic_billing_anchor_date: () => patch({ traffic_billing_anchor_date: "soon" }),
+    invalid_traffic_billing_timezone: () => patch({ traffic_billing_timezone: "Mars/Olympus" }),
+    invalid_traffic_direction_mode: () => patch({ traffic_direction_mode: "up" }),
+    unauthorized: () => ask("GET", "/api/admin/nodes"),
+    forbidden: () => ask("GET", "/api/front/recent?server_id=999999"),
+    not_found: () => ask("GET", "/api/front/recent?server_id=999999", admin),
+    method_not_allowed: () => ask("PUT", "/api/version"),
+    duplicate_secret: async () => patch({ secret: (await addNode(service, admin)).secret }),
+    default_group_not_deletable: () => ask("DELETE", "/api/admin/groups/1", admin),
+    body_too_large: () => send("POST", "/api/admin/groups", " ".repeat(1_048_577)),
+    unsupported_media_type: () => ask("POST", "/api/auth/login", { "content-type": "text/plain" }, "x"),
+    invalid_metrics: () => service.call("POST", "/api/node/metrics", agentOf(node.secret), '{"version":"v1"}'),
+    invalid_static_payload: () => service.call("POST", "/api/node/static", agentOf(node.secret), '{"version":"v1"}'),
+    rate_limited: async () => {
+      for (let i = 0; i < 5; i++) await signing({ ...login, password: "wrong" }, "203.0.113.1")
+      return signing(login, "203.0.113.2")
+    },
+    db_error: () => without("nodes", () => ask("POST", "/api/admin/nodes", admin)),
+    auth_unavailable: () => without("sessions", () => signing(login)),
+    service_unavailable: () => without("settings", () => ask("GET", "/api/front/brand")),
+    // Five drawn secrets of 190 bits will not collide, and no defect is known: both are put in by hand.
+    secret_collision_exhausted: async () => {
+      const nodes = await service.inside(Nodes)
+      const { create } = nodes
+      Object.assign(nodes, { create: Effect.fail(new SecretCollision({ message: "all in use" })) })
+      const answer = await ask("POST", "/api/admin/nodes", admin)
+      Object.assign(nodes, { create })
+      return answer
+    },
+    internal_error: async () => {
+      const board = await service.inside(FrontBoard)
+      const { groups } = board
+      Object.assign(board, { groups: () => Effect.die(new Error("a secret detail")) })
+      const answer = await ask("GET", "/api/front/groups")
+      Object.assign(board, { groups })
+      expect(answer.text).not.toContain("secret detail")
+      expect(service.logs.at(-1)).toContain("secret detail")
+      return answer
+    }
+  }
+
+  it("has a way in the table of this file", () => {
+    expect(Object.keys(ways).toSorted()).toEqual(catalogue.map(({ code }) => code as string).toSorted())
+  })
+
+  for (const { code, status } of catalogue) {
+    it(`reaches a client as ${status} ${code}`, async () => {
+      const answer = await ways[code]?.()
+      expect(answer === undefined ? "no way" : codeOf(proper(answer))).toBe(`${status} ${code}`)
+    })
+  }
+
+  it("leaves the service whole", async () => {
+    expect((await ask("GET", "/api/admin/nodes", admin)).status).toBe(200)
+    expect((await ask("GET", "/api/front/brand")).status).toBe(200)
+  })
+})
+
+describe("a path id", () => {
+  const ids = ["0", "-1", "1.5", "abc", "1e3x", "9007199254740993", "99999999999999999999", "%31x", ":id", "NaN"]
+  it("must be a positive integer, and must exist", async () => {
+    for (const kind of ["nodes", "groups"]) {
+      for (const id of ids) {
+        for (const method of ["PATCH", "DELETE"]) {
+          const answer = await send(method, `/api/admin/${kind}/${id}`, { name: "x" })
+          expect([method, kind, id, codeOf(answer)]).toEqual([method, kind, id, "400 invalid_id"])
+        }
+      }
+      expect(codeOf(await send("PATCH", `/api/admin/${kind}/999999`, { name: "x" }))).toBe("404 not_found")
+      expect(codeOf(await send("DELETE", `/api/admin/${kind}/999999`, ""))).toBe("404 not_found")
+    }
+  })
+})
