@@ -17,7 +17,7 @@ export const fleetLoad = async (fleet: Fleet, seconds = defaultSec, profile?: st
   await seed(home, fleet)
   const service = await startService(home, profile)
   const load = startProgram("Load", fleet)
-  await message(load, 30_000, "the generator did not start")
+  await message(load, 30_000, "the generator")
   const measureMs = seconds * 1000
   const order: OpenOrder = {
     kind: "open",
@@ -28,7 +28,8 @@ export const fleetLoad = async (fleet: Fleet, seconds = defaultSec, profile?: st
     measureMs
   }
   load.process.send(order)
-  const found = await message<OpenResult>(load, warmupMs + measureMs + 60_000, "the generator hangs")
+  await message(load, 60_000, "the generator")
+  const found = await message<OpenResult>(load, warmupMs + measureMs + 20_000, "the generator")
   await Promise.all([stop(service.child), kill(load)])
   removeHome(home)
   return {

@@ -55,11 +55,12 @@ class OpenLoop {
     this.takenDue = new Latencies(sentMax)
   }
 
-  async run(): Promise<OpenResult> {
+  async run(opened: () => void): Promise<OpenResult> {
     const { order, requests } = this
     this.all = await openAll(requests.count, order.port, (connection, status, body) => {
       this.answered(connection, status, body)
     })
+    opened()
     this.startAt = performance.now()
     this.measureFrom = this.startAt + order.warmupMs
     this.measureTo = this.measureFrom + order.measureMs
@@ -149,5 +150,6 @@ class OpenLoop {
   }
 }
 
-export const openLoop = (requests: Requests, order: OpenOrder): Promise<OpenResult> =>
-  new OpenLoop(requests, order).run()
+/** `opened` is called when all connections stand and the first report goes out. */
+export const openLoop = (requests: Requests, order: OpenOrder, opened: () => void): Promise<OpenResult> =>
+  new OpenLoop(requests, order).run(opened)

@@ -20,7 +20,7 @@ export interface ClosedResult {
   readonly wallMs: number
 }
 
-/** Every node on a connection of its own, at its own moments, whatever the answers do. */
+/** Every node on a connection of its own, at its own moments, whatever the answers do. Answered twice: first "opened". */
 export interface OpenOrder {
   readonly kind: "open"
   readonly port: number

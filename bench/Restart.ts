@@ -1,20 +1,17 @@
 // How long the service takes to be ready again after kill -9 under the load of the fleet.
 import Sqlite from "better-sqlite3"
 import { join } from "node:path"
-import { kill, message } from "./Children.ts"
+import { delay, kill, message } from "./Children.ts"
 import { type Fleet, intervalMs } from "./Fleet.ts"
 import { median, type Result } from "./Figures.ts"
 import type { OpenOrder } from "./Orders.ts"
 import { seed } from "./Seed.ts"
 import { startService } from "./Service.ts"
 import { newHome, removeHome, sizeOf, startProgram } from "./Workshop.ts"
-import { delay } from "./Children.ts"
 
 /** Load before the kill. The minutes before that are written beforehand, so that the short form stays short. */
 const defaultSec = 8
 const attempts = 3
-/** The generator opens its connections before it sends. */
-const connectMs = 5000
 
 export interface TailOrder {
   readonly home: string
@@ -42,10 +39,11 @@ const killUnderLoad = async (home: string, fleet: Fleet, seconds: number): Promi
     pid: service.child.pid,
     intervalMs,
     warmupMs: 0,
-    measureMs: connectMs + seconds * 2000
+    measureMs: seconds * 2000
   }
   load.process.send(order)
-  await delay(connectMs + seconds * 1000)
+  await message(load, 60_000, "the generator")
+  await delay(seconds * 1000)
   await kill(service.child)
   await kill(load)
 }

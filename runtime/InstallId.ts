@@ -30,11 +30,10 @@ const make = (file: string) =>
     let known: InstallIdText | undefined
     const settle = Effect.gen(function* () {
       if (known !== undefined) return { install_id: known, created: false }
-      const identity = yield* Effect.tryPromise({
-        try: () => readOrCreate(file),
-        catch: (cause) => cause
-      }).pipe(
-        Effect.tapError((cause) => Effect.logError("the install id cannot be used", { file, cause: String(cause) })),
+      const identity = yield* Effect.tryPromise(() => readOrCreate(file)).pipe(
+        Effect.tapError(({ error }) =>
+          Effect.logError("the install id cannot be used", { file, cause: String(error) })
+        ),
         Effect.mapError(() => new ServiceUnavailable({ message: "the install id cannot be read or created" }))
       )
       known = identity.install_id

@@ -72,15 +72,17 @@ class Writer {
   failure: string | undefined
   /** SQLite's error code of the failure. */
   failureCode = ""
+  /** On the monotonic clock: setting the machine's clock back must not hold up a commit. */
   committedAt = 0
+  private isCommitting = false
+  /** What a settle threw: a defect of this fiber's, whoever's offer made the commit. */
+  private defect: { readonly cause: unknown } | undefined
   wake: (() => void) | undefined
   readonly figures: JournalFigures = { rows: 0, commits: 0, failures: 0, commitMsLast: 0, commitMsMax: 0 }
   private readonly store: Context.Tag.Service<typeof JournalStore>
-  private readonly clock: Clock.Clock
 
-  constructor(store: Context.Tag.Service<typeof JournalStore>, clock: Clock.Clock) {
+  constructor(store: Context.Tag.Service<typeof JournalStore>) {
     this.store = store
-    this.clock = clock
     this.seq = store.lastSeq()
   }
 
@@ -100,7 +102,7 @@ class Writer {
   offerRow(row: RowOffer, vector: Float64Array, size: number, settle: SettleRow): number {
     // Enough for one commit: done here, so that its requests are answered while they are young. Batches of hundreds
     // save nothing per row and make the collector copy every waiting request.
-    if (this.batch.settles.length >= rowsEager && !this.store.busy()) this.commit()
+    if (this.batch.settles.length >= rowsEager && !this.isCommitting && !this.store.busy()) this.commit()
     if (this.failure !== undefined || this.batch.settles.length >= rowsMax) return 0
     const at = this.reserve(size)
     if (at < 0) return 0
@@ -123,10 +125,14 @@ class Writer {
     }
   }
 
-  /** One transaction, then every settle. A failure closes the journal until `repair` succeeds. */
+  /**
+   * One transaction, then every settle, whatever one of them throws. A failure closes the journal until `repair`
+   * succeeds. Not for use inside a settle.
+   */
   commit(): void {
     const { batch } = this
     if (batch.settles.length === 0) return
+    this.isCommitting = true
     this.batch = { writes: [], settles: [], used: 0 }
     const settled = this.arena
     this.arena = this.spare
@@ -141,14 +147,28 @@ class Writer {
       this.failure = cause instanceof Error ? cause.message : String(cause)
       this.failureCode = cause instanceof Error && "code" in cause ? String(cause.code) : ""
     }
-    this.committedAt = this.clock.unsafeCurrentTimeMillis()
+    this.committedAt = performance.now()
     if (committed) {
       this.figures.commits++
       this.figures.rows += batch.writes.length
       this.figures.commitMsLast = performance.now() - startedAt
       this.figures.commitMsMax = Math.max(this.figures.commitMsMax, this.figures.commitMsLast)
     }
-    for (const settle of batch.settles) settle(committed)
+    for (const settle of batch.settles) {
+      try {
+        settle(committed)
+      } catch (cause) {
+        this.defect ??= { cause }
+      }
+    }
+    this.isCommitting = false
+  }
+
+  /** Throws what a settle threw, once. */
+  rethrow(): void {
+    const { defect } = this
+    this.defect = undefined
+    if (defect !== undefined) throw defect.cause
   }
 
   /** Suspends until a commit is due: something waits, and it waited long enough or is much. */
@@ -163,7 +183,7 @@ class Writer {
       const waiting = this.batch.settles.length
       if (waiting === 0) return
       clearTimeout(timer)
-      const rest = lingerMs - (this.clock.unsafeCurrentTimeMillis() - this.committedAt)
+      const rest = lingerMs - (performance.now() - this.committedAt)
       // After the poll phase: all requests that were ready at once share the commit.
       if (waiting >= rowsEager || rest <= 0) immediate ??= setImmediate(fire)
       else timer = setTimeout(fire, rest)
@@ -181,6 +201,11 @@ class Writer {
 /** From a quarter of a second to five: space may come back any moment, and a probe is cheap. */
 const repairPolicy = Schedule.exponential("250 millis").pipe(Schedule.union(Schedule.spaced("5 seconds")))
 
+const idle = (store: Context.Tag.Service<typeof JournalStore>) =>
+  Effect.gen(function* () {
+    while (store.busy()) yield* Effect.sleep(busyRetryMs)
+  })
+
 const repair = (writer: Writer, store: Context.Tag.Service<typeof JournalStore>, watch: Watch) =>
   Effect.gen(function* () {
     const message = writer.failure ?? "unknown"
@@ -188,11 +213,13 @@ const repair = (writer: Writer, store: Context.Tag.Service<typeof JournalStore>,
     yield* Effect.logError("the journal cannot write; reports are refused until it can").pipe(
       Effect.annotateLogs({ cause: message })
     )
-    yield* Effect.try(() => {
+    const attempt = Effect.try(() => {
       // A full disk leaves the connection sound; after an I/O error SQLite's view of the file cannot be trusted.
       if (writer.failureCode !== "SQLITE_FULL") store.reopen()
       store.probe()
-    }).pipe(Effect.retry(repairPolicy), Effect.orDie)
+    })
+    // Opened again under an administrator's transaction, what is left of it would be written without one.
+    yield* Effect.andThen(idle(store), attempt).pipe(Effect.retry(repairPolicy), Effect.orDie)
     writer.seq = Math.max(writer.seq, store.lastSeq())
     writer.failure = undefined
     watch.state = "running"
@@ -201,16 +228,17 @@ const repair = (writer: Writer, store: Context.Tag.Service<typeof JournalStore>,
 
 const make = Effect.gen(function* () {
   const store = yield* JournalStore
-  const clock = yield* Effect.clock
-  const writer = new Writer(store, clock)
+  const writer = new Writer(store)
   const register = yield* FiberRegister
   const watch = register.register("Journal", () => writer.batch.settles.length, rowsMax)
 
   const turn = Effect.gen(function* () {
-    yield* writer.due
-    while (store.busy()) yield* Effect.sleep(busyRetryMs)
-    writer.commit()
+    // First, so that a repair that died of a defect is taken up again.
     if (writer.failure !== undefined) yield* repair(writer, store, watch)
+    yield* writer.due
+    yield* idle(store)
+    writer.commit()
+    writer.rethrow()
   })
   yield* Effect.forkScoped(supervised(watch, Effect.forever(turn)))
   // What is still waiting when the scope closes is committed, so that every offer is settled.

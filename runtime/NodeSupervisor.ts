@@ -1,8 +1,9 @@
 // Starts, watches and restarts the fiber of every node; parks one that keeps crashing without touching the others.
-import { Clock, Context, Data, Effect, FiberMap, Layer, Schedule } from "effect"
+import { Clock, Context, Effect, FiberMap, Layer, Random } from "effect"
 import { NotFound } from "../schema/Errors.ts"
 import type { NodeId } from "../schema/Ids.ts"
 import type { NodeFault } from "../schema/Node.ts"
+import { crashesInRow, restartDelayMs } from "../src/core/Backoff.ts"
 import type { NodeView } from "../src/core/NodeView.ts"
 import type { UpdateManifest } from "../schema/Upgrade.ts"
 import { FiberRegister, type Watch } from "./FiberStatus.ts"
@@ -14,16 +15,6 @@ import { Replay, type Restored } from "./Replay.ts"
 
 /** Vectors are a few hundred values; the scratch grows when a node has more. */
 const scratchFirst = 1024
-
-class ActorCrashed extends Data.TaggedError("ActorCrashed")<{ readonly message: string }> {}
-
-/** Restart of a node: 100 ms doubling to 30 s, jittered, forgotten after two quiet minutes. */
-const restartPolicy = Schedule.exponential("100 millis").pipe(
-  Schedule.union(Schedule.spaced("30 seconds")),
-  Schedule.jittered,
-  Schedule.resetAfter("2 minutes")
-)
-const quietMs = 120_000
 
 export interface NodeCounts {
   readonly total: number
@@ -66,27 +57,22 @@ interface Tools {
   readonly actors: Map<NodeId, NodeActor>
 }
 
-/** One run of a node: restore, start, then wait for the end. The first run may be given its state. */
-const run = ({ replay }: Tools, actor: NodeActor, preload: { node: Restored | undefined }) =>
-  Effect.gen(function* () {
-    const ready = preload.node
-    preload.node = undefined
-    const node = ready ?? (yield* replay.one(actor.id))
-    if (node.failure !== undefined) return yield* new ActorCrashed({ message: node.failure })
-    const ended = yield* Effect.async<Ended>((resume) => {
-      actor.ended = (why) => resume(Effect.succeed(why))
-      actor.start(node.state, node.vector, node.lastSeq, node.checkpointSeq)
-      return Effect.sync(() => {
-        actor.ended = undefined
+/** Starts the actor and suspends until its run ends. */
+const runUntilEnd = (actor: NodeActor, node: Restored): Effect.Effect<Ended> =>
+  node.failure !== undefined
+    ? Effect.succeed<Ended>({ _tag: "Crashed", message: node.failure })
+    : Effect.async<Ended>((resume) => {
+        actor.ended = (why) => resume(Effect.succeed(why))
+        actor.start(node.state, node.vector, node.lastSeq, node.checkpointSeq)
+        return Effect.sync(() => {
+          actor.ended = undefined
+        })
       })
-    })
-    if (ended._tag === "Crashed") return yield* new ActorCrashed({ message: ended.message })
-  })
 
 const noteCrash = ({ watch }: Tools, actor: NodeActor, message: string) =>
   Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
-    actor.crashesInRow = now - (actor.lastErrorAt ?? 0) > quietMs ? 1 : actor.crashesInRow + 1
+    actor.crashesInRow = crashesInRow(actor.crashesInRow, actor.lastErrorAt, now)
     actor.restarts++
     actor.lastError = message.slice(0, messageMax)
     actor.lastErrorAt = now
@@ -97,23 +83,35 @@ const noteCrash = ({ watch }: Tools, actor: NodeActor, message: string) =>
     yield* Effect.logError("a node's actor failed and is restarted").pipe(
       Effect.annotateLogs({ node: actor.id, restarts: actor.restarts, cause: actor.lastError })
     )
+    yield* Effect.sleep(restartDelayMs(actor.crashesInRow, yield* Random.next))
   })
 
-/** A node's fiber: run after run, restarted by policy after a crash, until it is interrupted. */
-const life = (tools: Tools, actor: NodeActor, preload: { node: Restored | undefined }) =>
-  Effect.forever(run(tools, actor, preload)).pipe(
-    Effect.sandbox,
-    Effect.tapError((cause) =>
-      noteCrash(tools, actor, cause._tag === "Fail" ? cause.error.message : "the restore failed")
-    ),
-    Effect.retry(restartPolicy),
-    Effect.ensuring(Effect.sync(() => actor.stop()))
+/** Rebuilds the node from the disk; a defect of the restore itself is a crash like any other. */
+const rebuild = ({ replay }: Tools, actor: NodeActor): Effect.Effect<Restored> =>
+  replay
+    .one(actor.id)
+    .pipe(
+      Effect.catchAllDefect((defect) =>
+        Effect.succeed({ ...replay.fresh(), failure: `the restore failed: ${String(defect)}` })
+      )
+    )
+
+/**
+ * A node's fiber: run after run until it is interrupted. The policy is a plain function and everything for trouble is
+ * made when there is trouble: a schedule and its combinators would cost each of ten thousand idle fibers 10 kB.
+ */
+const life = (tools: Tools, actor: NodeActor, node: Restored): Effect.Effect<never> =>
+  Effect.flatMap(runUntilEnd(actor, node), (ended) =>
+    (ended._tag === "Crashed" ? noteCrash(tools, actor, ended.message) : Effect.void).pipe(
+      Effect.andThen(rebuild(tools, actor)),
+      Effect.flatMap((again) => life(tools, actor, again))
+    )
   )
 
 const begin = (tools: Tools, id: NodeId, node: Restored) => {
   const actor = new NodeActor(id, tools.shared)
   tools.actors.set(id, actor)
-  tools.startFiber(id, life(tools, actor, { node }))
+  tools.startFiber(id, life(tools, actor, node))
 }
 
 const reconcile = (tools: Tools) =>
@@ -204,6 +202,8 @@ const make = Effect.gen(function* () {
     startFiber: yield* FiberMap.runtime(fibers)(),
     actors
   }
+  // Runs before the fibers end: whoever still waits in a mailbox is answered.
+  yield* Effect.addFinalizer(() => Effect.sync(() => actors.forEach((actor) => actor.stop())))
   // Bulk preload: one pass over checkpoints and tail instead of one per node.
   const preloaded = yield* replay.all
   for (const id of roster.records().keys()) begin(tools, id, preloaded.get(id) ?? replay.fresh())

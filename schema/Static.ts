@@ -19,7 +19,7 @@ import {
   volumesMax
 } from "./Wire.ts"
 
-const isBounded = (mounts: object): boolean => {
+const isBounded = (mounts: Readonly<Record<string, typeof MountDetail.Type>>): boolean => {
   const paths = Object.keys(mounts)
   return paths.length <= volumesMax && paths.every((path) => path.length <= textLengthMax)
 }

@@ -6,7 +6,8 @@ import type { Order } from "../Orders.ts"
 import { Requests } from "../Reports.ts"
 
 const requests = new Requests(JSON.parse(process.argv[2] ?? "") as Fleet)
-const perform = (order: Order) => (order.kind === "closed" ? closedLoop(requests, order) : openLoop(requests, order))
+const perform = (order: Order) =>
+  order.kind === "closed" ? closedLoop(requests, order) : openLoop(requests, order, () => process.send?.("opened"))
 
 process.on("disconnect", () => process.exit())
 process.on("message", (order) => {

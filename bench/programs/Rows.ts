@@ -13,6 +13,8 @@ const checkpointEvery = 40
 /** About what the details of a small server take. */
 const checkpoint = JSON.stringify({ details: "x".repeat(1500) })
 const resolutionMs = 1
+/** Rows between two turns of the event loop: what one batch of the journal holds. */
+const sliceRows = Journal.rowsMax
 
 type JournalService = Context.Tag.Service<typeof Journal.Journal>
 
@@ -37,7 +39,7 @@ const makeOffer = (journal: JournalService, nodes: number) => {
 const flood = async (journal: JournalService, offer: () => void, ms: number): Promise<void> => {
   const until = performance.now() + ms
   while (performance.now() < until) {
-    while (journal.room()) offer()
+    for (let n = 0; n < sliceRows && journal.room(); n++) offer()
     await turn()
   }
   await Effect.runPromise(journal.flushed)

@@ -46,6 +46,14 @@ export const send = (response: ServerResponse, { body, headers, status }: Prepar
   response.end(body)
 }
 
+/** True when If-None-Match names the tag, alone or in a list, weak or not. */
+export const hasTag = (ifNoneMatch: string | undefined, etag: string): boolean =>
+  ifNoneMatch !== undefined && ifNoneMatch.split(",").some((one) => one.trim().replace(/^W\//, "") === etag)
+
+/** True when Accept-Encoding names gzip and does not refuse it with a weight of zero. */
+export const takesGzip = (acceptEncoding: string | undefined): boolean =>
+  /(?:^|,)\s*gzip\s*(?:$|,|;)(?!\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(acceptEncoding ?? "")
+
 /** How long a refused client may take to read its answer before the connection is cut. */
 const lingerMs = 250
 

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { extname, join } from "node:path"
 import { gzipSync } from "node:zlib"
-import { securityHeaders } from "./Answer.ts"
+import { hasTag, securityHeaders, takesGzip } from "./Answer.ts"
 
 interface Asset {
   readonly body: Buffer
@@ -68,11 +68,11 @@ const plain = (response: ServerResponse, status: number, text: string, headers: 
 }
 
 const serve = (asset: Asset, request: IncomingMessage, response: ServerResponse): void => {
-  if (request.headers["if-none-match"] === asset.etag) {
+  if (hasTag(request.headers["if-none-match"], asset.etag)) {
     response.writeHead(304, asset.headers)
     return void response.end()
   }
-  const zipped = asset.gzipped !== undefined && /\bgzip\b/.test(String(request.headers["accept-encoding"] ?? ""))
+  const zipped = asset.gzipped !== undefined && takesGzip(String(request.headers["accept-encoding"] ?? ""))
   const body = zipped ? (asset.gzipped as Buffer) : asset.body
   response.writeHead(200, {
     ...asset.headers,

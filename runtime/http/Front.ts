@@ -10,6 +10,7 @@ import { BundledVersion } from "../BundledVersion.ts"
 import { type Cached, cached, gzipBytesMin } from "../Cached.ts"
 import { FrontBoard, type Selection } from "../FrontBoard.ts"
 import { serviceVersion } from "../Version.ts"
+import { hasTag, takesGzip } from "./Answer.ts"
 
 const limitMax = 1000
 const offsetMax = 100_000
@@ -21,18 +22,15 @@ const headers = (etag: string) => ({
   "x-content-type-options": "nosniff"
 })
 
-const names = (list: string | undefined, etag: string): boolean =>
-  list !== undefined && list.split(",").some((one) => one.trim().replace(/^W\//, "") === etag)
-
 /** 304 when the client has it, else the bytes, compressed when the client takes that. */
 const conditional = (answer: Cached) =>
   Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
-    if (names(request.headers["if-none-match"], answer.etag)) {
+    if (hasTag(request.headers["if-none-match"], answer.etag)) {
       return HttpServerResponse.empty({ status: 304, headers: headers(answer.etag) })
     }
     const contentType = "application/json; charset=utf-8"
-    const zipped = /\bgzip\b/.test(request.headers["accept-encoding"] ?? "") && answer.body.length >= gzipBytesMin
+    const zipped = takesGzip(request.headers["accept-encoding"]) && answer.body.length >= gzipBytesMin
     if (!zipped) return HttpServerResponse.uint8Array(answer.body, { contentType, headers: headers(answer.etag) })
     const encoded = { ...headers(answer.etag), "content-encoding": "gzip" }
     return HttpServerResponse.uint8Array(yield* answer.gzipped, { contentType, headers: encoded })

@@ -58,8 +58,8 @@ const sameHealth = (report: NodeReport, kept: ReadonlyArray<string>): boolean =>
 }
 const sameThermal = (thermal: Thermal | null | undefined, kept: ReadonlyArray<string> | null): boolean => {
   if (thermal === undefined || thermal === null || kept === null) return (thermal ?? null) === kept
-  if (thermal.status !== kept[0] || thermal.sensors.length !== kept.length - 1) return false
-  for (let i = 1; i < kept.length; i++) if (thermal.sensors[i - 1]?.status !== kept[i]) return false
+  if (thermal.status.trim() !== kept[0] || thermal.sensors.length !== kept.length - 1) return false
+  for (let i = 1; i < kept.length; i++) if (thermal.sensors[i - 1]?.status.trim() !== kept[i]) return false
   return true
 }
 const sameWide = (a: WideCounters | null, b: WideCounters | null): boolean =>

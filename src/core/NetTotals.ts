@@ -6,13 +6,11 @@ const vlan = /^(.+)\.\d+$/
 
 /**
  * True per interface that counts towards the total: a bond is not added to its members, a bridge not to its ports,
- * a VLAN not to its parent. Without any plain interface beside them everything counts (plain sum).
+ * a VLAN not to its parent. Bonds and bridges with nothing plain beside them are all there is, so they count.
  */
 export const counted = (names: ReadonlyArray<string>): ReadonlyArray<boolean> => {
   const known = new Set(names)
-  const plain = names.map((name) => {
-    const parent = vlan.exec(name)?.[1]
-    return !aggregate.test(name) && !(parent !== undefined && known.has(parent))
-  })
-  return plain.includes(true) ? plain : names.map(() => true)
+  const alone = names.map((name) => !known.has(vlan.exec(name)?.[1] ?? ""))
+  const plain = names.map((name, i) => alone[i] === true && !aggregate.test(name))
+  return plain.includes(true) ? plain : alone
 }

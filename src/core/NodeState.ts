@@ -69,6 +69,10 @@ export const emptyState = (pool?: WindowPool): NodeState => ({
 
 const applied: Outcome = { verdict: "apply", update: null }
 
+/** Whichever of metrics and Static is newer; told by what is held alone, so that replay in any order agrees. */
+const versionOf = ({ details, receivedAt, statics }: NodeState): string | undefined =>
+  statics !== undefined && statics.receivedAt >= receivedAt ? statics.body.version : details?.version
+
 const stepSample = (state: NodeState, sample: Sample, intern: Intern): Outcome => {
   const details = merged(state.details, sample.changes)
   const { receivedAt, vector } = sample
@@ -83,8 +87,7 @@ const stepSample = (state: NodeState, sample: Sample, intern: Intern): Outcome =
     if (state.layout === undefined || sample.changes?.layout !== undefined) state.layout = intern(details.layout)
     state.details = details
     state.receivedAt = receivedAt
-    // Whichever of metrics and static is newer names the version, in any order of replay.
-    if ((state.statics?.receivedAt ?? 0) <= receivedAt) state.version = details.version
+    state.version = versionOf(state)
     state.upgrade = reported(state.upgrade, details.version)
     state.window.push(receivedAt, vector, state.layout.size)
   }
@@ -100,11 +103,10 @@ export const step = (state: NodeState, message: Message, intern: Intern = layout
     case "Sample":
       return stepSample(state, message, intern)
     case "StaticReceived":
-      if (state.statics === undefined || message.receivedAt >= state.statics.receivedAt) {
-        state.statics = { receivedAt: message.receivedAt, body: message.body }
-        if (message.receivedAt >= state.receivedAt) state.version = message.body.version
-        state.upgrade = reported(state.upgrade, message.body.version)
-      }
+      // The last to arrive counts, also when our clock was set back between two: it is the one on disk.
+      state.statics = { receivedAt: message.receivedAt, body: message.body }
+      state.version = versionOf(state)
+      state.upgrade = reported(state.upgrade, message.body.version)
       return { verdict: "apply", update: manifestOf(state.upgrade) }
     case "UpgradeRequested":
       state.upgrade = requested(state.upgrade, message.manifest)
@@ -122,7 +124,7 @@ export const faultsOf = (state: NodeState, now: number): ReadonlyArray<NodeFault
   if (since !== undefined) {
     faults.push({
       kind: "two_agents",
-      message: "two agents report with this node's secret; only the first is shown",
+      message: "two agents report with this node's secret; only one of them is shown",
       since: new Date(since).toISOString()
     })
   }

@@ -25,6 +25,7 @@ export interface OriginState {
   conflictSeenAt: number
   staleStreak: number
   staleReportedAt: number
+  staleReceivedAt: number
 }
 
 export type Verdict = "apply" | "duplicate" | "stale" | "foreign"
@@ -35,7 +36,8 @@ export const emptyOrigin = (): OriginState => ({
   conflictSince: undefined,
   conflictSeenAt: 0,
   staleStreak: 0,
-  staleReportedAt: 0
+  staleReportedAt: 0,
+  staleReceivedAt: 0
 })
 
 export const originOf = (hostname: string, reportedAt: number, uptimeSec: number, receivedAt: number): Origin => ({
@@ -58,11 +60,18 @@ const sameBoot = (a: Origin, b: Origin): boolean => {
 const judgeSameBoot = (state: OriginState, current: Origin, sent: Origin): Verdict => {
   if (sent.reportedAt === current.reportedAt && sent.uptimeSec === current.uptimeSec) return "duplicate"
   if (sent.reportedAt > current.reportedAt || sent.uptimeSec > current.uptimeSec) return "apply"
-  const ascending = sent.reportedAt > state.staleReportedAt
-  state.staleStreak = ascending ? state.staleStreak + 1 : 1
+  const measured = sent.reportedAt - state.staleReportedAt
+  // Late copies come all at once; an agent that is alive comes at its own pace.
+  const isLive = measured > 0 && sent.receivedAt - state.staleReceivedAt >= measured / 2
+  state.staleStreak = isLive ? state.staleStreak + 1 : 1
   state.staleReportedAt = sent.reportedAt
+  state.staleReceivedAt = sent.receivedAt
   return state.staleStreak >= staleStreakMax ? "apply" : "stale"
 }
+
+/** Since when two agents are seen on one secret, while that is still worth showing. */
+export const conflictAt = (state: OriginState, now: number): number | undefined =>
+  state.conflictSince !== undefined && now - state.conflictSeenAt <= conflictShownMs ? state.conflictSince : undefined
 
 const judgeOther = (state: OriginState, current: Origin, sent: Origin): Verdict => {
   const { rival } = state
@@ -70,7 +79,7 @@ const judgeOther = (state: OriginState, current: Origin, sent: Origin): Verdict 
     // A, then B, then A again: two agents share the secret. The one in place stays; the other is heard, not applied.
     if (sent.receivedAt - current.receivedAt <= rivalMemoryMs) {
       state.rival = sent
-      state.conflictSince ??= sent.receivedAt
+      state.conflictSince = conflictAt(state, sent.receivedAt) ?? sent.receivedAt
       state.conflictSeenAt = sent.receivedAt
       return "foreign"
     }
@@ -100,7 +109,3 @@ export const judge = (state: OriginState, sent: Origin): Verdict => {
   }
   return verdict
 }
-
-/** Since when two agents are seen on one secret, while that is still worth showing. */
-export const conflictAt = (state: OriginState, now: number): number | undefined =>
-  state.conflictSince !== undefined && now - state.conflictSeenAt <= conflictShownMs ? state.conflictSince : undefined

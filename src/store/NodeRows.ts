@@ -41,7 +41,7 @@ export const Row = Schema.Struct({
   name: Schema.String,
   secret_digest: Schema.String,
   secret_sealed: Schema.String,
-  tags: Schema.parseJson(Schema.Array(Schema.String)),
+  tags: Schema.String,
   display_order: Schema.Int,
   is_guest_visible: Flag,
   traffic_p95_enabled: Flag,
@@ -57,8 +57,15 @@ export type Row = typeof Row.Type
 export const MemberRow = Schema.Struct({ node_id: NodeId, group_id: GroupId })
 export type MemberRow = typeof MemberRow.Type
 
+/** Tags as their column holds them. */
+export const Tags = Schema.parseJson(Schema.Array(Schema.String))
+
 /** Joins rows, id ascending, with the memberships of the same ids, by node and group ascending. */
-export const joined = (rows: ReadonlyArray<Row>, members: ReadonlyArray<MemberRow>): ReadonlyArray<StoredNode> => {
+export const joined = (
+  rows: ReadonlyArray<Row>,
+  members: ReadonlyArray<MemberRow>,
+  tagsOf: ReadonlyMap<string, ReadonlyArray<string>>
+): ReadonlyArray<StoredNode> => {
   const groupsOf = new Map<NodeId, Array<GroupId>>()
   for (const { group_id, node_id } of members) {
     const known = groupsOf.get(node_id)
@@ -66,16 +73,16 @@ export const joined = (rows: ReadonlyArray<Row>, members: ReadonlyArray<MemberRo
     else known.push(group_id)
   }
   return rows.map((row) => ({
-    record: recordOf(row, groupsOf.get(row.id) ?? []),
+    record: recordOf(row, groupsOf.get(row.id) ?? [], tagsOf.get(row.tags) ?? []),
     secretDigest: row.secret_digest,
     secretSealed: row.secret_sealed
   }))
 }
 
-const recordOf = (row: Row, groupIds: ReadonlyArray<GroupId>): NodeRecord => ({
+const recordOf = (row: Row, groupIds: ReadonlyArray<GroupId>, tags: ReadonlyArray<string>): NodeRecord => ({
   id: row.id,
   name: row.name,
-  tags: row.tags,
+  tags,
   displayOrder: row.display_order,
   guestVisible: row.is_guest_visible === 1,
   groupIds,

@@ -1,6 +1,6 @@
 // The nodes table: creating, changing, ordering and deleting nodes, and reading them page by page.
 import { SqlClient } from "@effect/sql"
-import { Clock, Context, Effect, type Either, Layer, Option } from "effect"
+import { Clock, Context, Effect, type Either, Layer, Option, Schema } from "effect"
 import { randomInt } from "node:crypto"
 import {
   DuplicateSecret,
@@ -17,7 +17,7 @@ import { type Changes, displayOrderMax } from "../core/NodePatch.ts"
 import { atBorder } from "./Border.ts"
 import { defaultGroupId } from "./Groups.ts"
 import { untitled } from "./Journal.ts"
-import { columnsOf, joined, type StoredNode } from "./NodeRows.ts"
+import { columnsOf, joined, type StoredNode, Tags } from "./NodeRows.ts"
 import { statements, type Statements } from "./NodeStatements.ts"
 
 export type PatchRefusal = NotFound | InvalidSecret | DuplicateSecret | InvalidGroupIds | StorageUnavailable
@@ -140,7 +140,11 @@ const page = ({ on }: Tools) =>
     const rows = yield* on.page({ after, limit })
     const [first, last] = [rows[0], rows[rows.length - 1]]
     if (first === undefined || last === undefined) return []
-    return joined(rows, yield* on.members({ from: first.id, to: last.id }))
+    const members = yield* on.members({ from: first.id, to: last.id })
+    // Few texts stand in many rows: each is read once and shared.
+    const tagsOf = new Map<string, ReadonlyArray<string>>()
+    for (const { tags } of rows) if (!tagsOf.has(tags)) tagsOf.set(tags, yield* Schema.decode(Tags)(tags))
+    return joined(rows, members, tagsOf)
   }, atBorder("list nodes"))
 
 const secretColumns = (vault: Tools["vault"], id: NodeId, secret: string) => ({

@@ -33,8 +33,8 @@ const open = (filename: string): Sqlite.Database => {
   db.pragma("foreign_keys = ON")
   // Another process (backup, a shell) may hold the lock for a moment; longer than this is a fault.
   db.pragma("busy_timeout = 2000")
-  // 64 MB of page cache; the hot tail of 10,000 nodes fits.
-  db.pragma("cache_size = -65536")
+  // 16 MB of page cache: the tail is appended and seldom read, and the system caches the file as well.
+  db.pragma("cache_size = -16384")
   // A checkpoint copies at most about 16 MB, which bounds the longest stall and the size of the log.
   db.pragma("wal_autocheckpoint = 4000")
   db.pragma("journal_size_limit = 67108864")

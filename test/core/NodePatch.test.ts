@@ -80,7 +80,7 @@ describe("a node patch is refused", () => {
     ["invalid_tags", { tags: Array.from({ length: 33 }, (_, i) => `t${i}`) }],
     ["invalid_group_ids", { group_ids: [0] }],
     ["invalid_group_ids", { group_ids: [1, -1] }],
-    ["invalid_group_ids", { group_ids: [9_007_199_254_740_993] }],
+    ["invalid_group_ids", { group_ids: [2 ** 53] }],
     ["no_fields", {}],
     ["no_fields", { hostname: "a", id: 3 }],
     ["no_fields", { name: null, display_order: null, secret: null, group_ids: null }]

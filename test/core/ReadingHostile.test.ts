@@ -48,12 +48,13 @@ describe("members that reach for the prototype", () => {
     expect(readReport(text)).toEqual({ _tag: "Meaningless", message: "hostname is required" })
   })
 
-  it("are no members of a Static either", () => {
+  it("become plain members of a Static", () => {
     const text = fullStaticText.replace('"mountpoint": "/srv",', '"mountpoints":{"__proto__":{"fs_type":"evil"}},')
     const body = value(readStatic(text)) as { disk: { logical: ReadonlyArray<{ mountpoints: object }> } }
 
     expect(Object.getPrototypeOf(body)).toBe(Object.prototype)
     expect(Object.getPrototypeOf(body.disk.logical[0]?.mountpoints)).toBe(Object.prototype)
+    expect(JSON.stringify(body)).toContain('"mountpoints":{"__proto__":{"fs_type":"evil"}}')
     expectCleanPrototypes()
   })
 

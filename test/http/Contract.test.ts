@@ -1,4 +1,4 @@
-// The whole API over a real socket: every endpoint, every error code, who may call what, and how paths are spelled.
+// The whole API over a real socket: every endpoint in both spellings, who may call it, and a way to every error code.
 import { HttpApi } from "@effect/platform"
 import { Effect } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -12,10 +12,12 @@ import {
   adminPassword,
   agentOf,
   type Answer,
+  codeOf,
   type Headers,
   json,
   type MadeNode,
   member,
+  proper,
   push,
   reportOf,
   type Service,
@@ -38,30 +40,10 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** What holds for every answer of the API, whatever was asked. */
-const proper = (answer: Answer): Answer => {
-  expect(answer.status < 300 || answer.status >= 400 || answer.status === 304).toBe(true)
-  expect(answer.headers["x-content-type-options"]).toBe("nosniff")
-  expect(answer.headers["cache-control"]).toMatch(/^(?:no-store|private, no-cache)$/)
-  const names = Object.keys(answer.headers)
-  expect(names.filter((name) => /^(?:access-control-|server$|x-powered-by$)/.test(name))).toEqual([])
-  if (answer.status === 204) expect(answer.bytes.length).toBe(0)
-  else expect(answer.headers["content-length"]).toBe(String(answer.bytes.length))
-  if (answer.status >= 400) {
-    expect(answer.headers["content-type"]).toBe("application/json; charset=utf-8")
-    expect(answer.headers["cache-control"]).toBe("no-store")
-    expect(answer.text).toBe(`${JSON.stringify(answer.json)}\n`)
-    expect(Object.keys(answer.json as object)).toEqual(["code", "message"])
-    expect(member(answer.json, "message")).not.toBe("")
-  }
-  return answer
-}
-
 const ask = async (method: string, path: string, headers?: Headers, body?: string | Buffer): Promise<Answer> =>
   proper(await service.call(method, path, headers, body))
 const send = (method: string, path: string, body: unknown): Promise<Answer> =>
   ask(method, path, { ...admin, ...json }, typeof body === "string" ? body : JSON.stringify(body))
-const codeOf = (answer: Answer): string => `${answer.status} ${member(answer.json, "code")}`
 
 const newGroup = async (): Promise<number> => {
   const created = await send("POST", "/api/admin/groups", { name: "lab" })
@@ -296,49 +278,6 @@ describe("an admin endpoint", () => {
   })
 })
 
-describe("a body", () => {
-  const taking = declared.filter(({ needsAdmin, takesBody }) => needsAdmin && takesBody)
-  const pathOf = ({ path }: Declared) => path.replace(":id", path.includes("nodes") ? String(node.id) : String(groupId))
-
-  it("must be JSON by its type: 415 before 413 before 400, and an empty one is no JSON either", async () => {
-    expect(taking.length).toBeGreaterThan(3)
-    for (const endpoint of taking) {
-      const path = pathOf(endpoint)
-      const long = " ".repeat(1_048_577)
-      const rows: ReadonlyArray<readonly [Headers, string, string]> = [
-        [{ "content-type": "text/plain" }, "{}", "415 unsupported_media_type"],
-        [{}, "{}", "415 unsupported_media_type"],
-        [{ "content-type": "application/jsonx" }, long, "415 unsupported_media_type"],
-        [{ ...json, "content-encoding": "gzip" }, "{}", "415 unsupported_media_type"],
-        [json, long, "413 body_too_large"],
-        [json, "{", "400 invalid_request"],
-        [json, "", "400 invalid_request"],
-        [{}, "", "400 invalid_request"],
-        [json, "[]", "400 invalid_request"],
-        [json, "null", "400 invalid_request"],
-        [json, '{"a":1} {}', "400 invalid_request"]
-      ]
-      for (const [headers, body, expected] of rows) {
-        const answer = await ask(endpoint.method, path, { ...admin, ...headers }, body)
-        const shown = [endpoint.method, path, headers, body.slice(0, 20), codeOf(answer)]
-        expect(shown).toEqual([endpoint.method, path, headers, body.slice(0, 20), expected])
-      }
-    }
-  })
-
-  it("may say its type with parameters and in any case", async () => {
-    for (const type of ["application/json;charset=UTF-8", "Application/JSON ; charset=utf-8"]) {
-      const headers = { ...admin, "content-type": type }
-      expect((await ask("PATCH", `/api/admin/nodes/${node.id}`, headers, '{"tags":["eu"]}')).status).toBe(204)
-    }
-  })
-
-  it("is not looked at where none is taken", async () => {
-    const headers = { ...admin, "content-type": "text/plain" }
-    expect((await ask("POST", "/api/admin/nodes", headers, "anything")).status).toBe(204)
-  })
-})
-
 describe("every error code", () => {
   const patch = (body: unknown) => send("PATCH", `/api/admin/nodes/${node.id}`, body)
   const signing = (body: unknown, from = "198.51.100.1") =>
@@ -426,21 +365,5 @@ describe("every error code", () => {
   it("leaves the service whole", async () => {
     expect((await ask("GET", "/api/admin/nodes", admin)).status).toBe(200)
     expect((await ask("GET", "/api/front/brand")).status).toBe(200)
-  })
-})
-
-describe("a path id", () => {
-  const ids = ["0", "-1", "1.5", "abc", "1e3x", "9007199254740993", "99999999999999999999", "%31x", ":id", "NaN"]
-  it("must be a positive integer, and must exist", async () => {
-    for (const kind of ["nodes", "groups"]) {
-      for (const id of ids) {
-        for (const method of ["PATCH", "DELETE"]) {
-          const answer = await send(method, `/api/admin/${kind}/${id}`, { name: "x" })
-          expect([method, kind, id, codeOf(answer)]).toEqual([method, kind, id, "400 invalid_id"])
-        }
-      }
-      expect(codeOf(await send("PATCH", `/api/admin/${kind}/999999`, { name: "x" }))).toBe("404 not_found")
-      expect(codeOf(await send("DELETE", `/api/admin/${kind}/999999`, ""))).toBe("404 not_found")
-    }
   })
 })

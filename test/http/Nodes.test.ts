@@ -152,22 +152,17 @@ describe("a write that was committed", () => {
     "is followed although its client has left",
     Effect.gen(function* () {
       const roster = yield* NodeRoster
-      yield* fill(3000)
+      yield* fill(10_000)
       yield* roster.refresh
       const leaving = new AbortController()
       const before = roster.revision()
       const left = send("DELETE", "/nodes/7", undefined, "admin", leaving.signal).pipe(Effect.sandbox, Effect.flip)
-      const committed = run("SELECT id FROM nodes WHERE id = 7 AND deleted_at IS NOT NULL").pipe(
-        Effect.repeat({ until: (rows) => rows.length === 1 })
+      const deleted = run("SELECT id FROM nodes WHERE id = 7 AND deleted_at IS NOT NULL")
+      const leave = Effect.zipRight(Effect.sleep(1), deleted).pipe(
+        Effect.repeat({ until: (rows) => rows.length === 1 }),
+        Effect.tap(() => leaving.abort())
       )
-      yield* Effect.zip(
-        left,
-        Effect.zipRight(
-          committed,
-          Effect.sync(() => leaving.abort())
-        ),
-        { concurrent: true }
-      )
+      yield* Effect.zip(left, leave, { concurrent: true })
       yield* Effect.repeat(Effect.sleep(1), { until: () => engine.reconciled === 1 })
 
       expect(roster.revision()).toBe(before + 1)

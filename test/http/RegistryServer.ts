@@ -117,10 +117,6 @@ interface Setting {
 export const test = <A, E>(name: string, body: Effect.Effect<A, E, Served>, setting: Setting = {}) =>
   it.live(
     name,
-    () =>
-      body.pipe(
-        Effect.provide(server(setting.engine ?? newEngine(), setting.bundled, setting.generate)),
-        Effect.provide(quiet)
-      ),
+    () => body.pipe(Effect.provide([server(setting.engine ?? newEngine(), setting.bundled, setting.generate), quiet])),
     20_000
   )

@@ -6,11 +6,10 @@ import type { SystemStatus } from "../../schema/System.ts"
 import {
   addNode,
   agentOf,
-  type Answer,
+  codeOf,
   type Headers,
   json,
   type MadeNode,
-  member,
   push,
   reportOf,
   type Service,
@@ -32,7 +31,6 @@ beforeEach(async () => {
   node = await addNode(service, admin)
 })
 
-const codeOf = (answer: Answer): string => `${answer.status} ${member(answer.json, "code")}`
 const rows = async (): Promise<number> => Number(await service.value("SELECT count(*) FROM journal"))
 const status = async (): Promise<SystemStatus> =>
   (await service.call("GET", "/api/admin/system/status", admin)).json as SystemStatus

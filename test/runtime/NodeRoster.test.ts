@@ -237,6 +237,7 @@ describe("a first hostname", () => {
         roster.renamed(NodeId.make(9), "unknown")
         roster.renamed(NodeId.make(1), " ")
         expect(roster.revision()).toBe(before)
+        expect(roster.ordered()[2]?.name).toBe("Untitled")
 
         roster.renamed(NodeId.make(1), "edge-a")
         roster.renamed(NodeId.make(2), "edge-b")

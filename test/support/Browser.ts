@@ -25,7 +25,12 @@ export const builtPage = async (): Promise<string> => {
   const fresh = mkdtempSync(join(tmpdir(), "watchpost-web-build-"))
   // The runner says "test", which would build the development flavour.
   process.env["NODE_ENV"] = "production"
-  await build({ configFile: join(webFolder, "vite.config.ts"), logLevel: "error", mode: "production", build: { outDir: fresh } })
+  await build({
+    configFile: join(webFolder, "vite.config.ts"),
+    logLevel: "error",
+    mode: "production",
+    build: { outDir: fresh }
+  })
   try {
     renameSync(fresh, folder)
   } catch {

@@ -4,9 +4,8 @@ import { readFile } from "node:fs/promises"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { extname, join, normalize } from "node:path"
 import type { AddressInfo } from "node:net"
-import type { Node } from "../../schema/Node.ts"
-import type { SystemStatus } from "../../schema/System.ts"
-import { FakeFleet, recentOf, snapshotOf, type FakeNode } from "../web/FakeFleet.ts"
+import { FakeFleet, recentOf, snapshotOf } from "../web/FakeFleet.ts"
+import { nodeOf, patch, Refused, statusOf } from "../web/FakeRecords.ts"
 
 export const password = "correct horse"
 export const policy =
@@ -28,15 +27,6 @@ interface Call {
   readonly isAdmin: boolean
   readonly request: IncomingMessage
   readonly response: ServerResponse
-}
-
-class Refused {
-  readonly status: number
-  readonly code: string
-  constructor(status: number, code: string) {
-    this.status = status
-    this.code = code
-  }
 }
 
 export interface FakeOptions {
@@ -96,10 +86,10 @@ export class FakeApi {
     return Date.now() + this.offsetMs
   }
 
-  /** Access tokens stop working at once; with `forRefresh` refresh tokens too. */
-  revoke(forRefresh: boolean): void {
-    this.#access.clear()
-    if (forRefresh) this.#refresh.clear()
+  /** Access tokens stop working at once; with `isWhole` the sessions behind them end too. */
+  revoke(isWhole: boolean): void {
+    if (isWhole) this.#end(() => true)
+    else this.#access.clear()
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -188,15 +178,24 @@ export class FakeApi {
     const [access, refresh, csrf] = [randomUUID(), randomUUID(), randomUUID()]
     this.#access.set(access, sid)
     this.#refresh.set(refresh, { sid, csrf })
-    const body = { access_token: access, csrf_token: csrf, expires_at: new Date(Date.now() + this.accessTtlMs).toISOString() }
+    const body = {
+      access_token: access,
+      csrf_token: csrf,
+      expires_at: new Date(Date.now() + this.accessTtlMs).toISOString()
+    }
     json(response, 200, body, {
-      "set-cookie": [`refresh=${refresh}; Path=/api/auth; HttpOnly; SameSite=Strict`, `csrf=${csrf}; Path=/; SameSite=Strict`]
+      "set-cookie": [
+        `refresh=${refresh}; Path=/api/auth; HttpOnly; SameSite=Strict`,
+        `csrf=${csrf}; Path=/; SameSite=Strict`
+      ]
     })
   }
 
   #auth(call: Call): void {
     const { response } = call
-    const cookies = new Map((call.request.headers.cookie ?? "").split("; ").map((one) => one.split("=", 2) as [string, string]))
+    const cookies = new Map(
+      (call.request.headers.cookie ?? "").split("; ").map((one) => one.split("=", 2) as [string, string])
+    )
     const route = `${call.method} ${call.path.slice("/api/auth".length)}`
     if (route === "POST /login") {
       if (call.body["password"] !== password) throw new Refused(401, "unauthorized")
@@ -206,7 +205,8 @@ export class FakeApi {
     }
     const held = this.#refresh.get(cookies.get("refresh") ?? "")
     if (route === "POST /refresh" || route === "POST /logout") {
-      if (cookies.get("csrf") === undefined || call.request.headers["x-csrf-token"] !== cookies.get("csrf")) throw new Refused(401, "unauthorized")
+      if (cookies.get("csrf") === undefined || call.request.headers["x-csrf-token"] !== cookies.get("csrf"))
+        throw new Refused(401, "unauthorized")
       if (route === "POST /logout") {
         this.#end((sid) => sid === held?.sid)
         return none(response)
@@ -218,7 +218,11 @@ export class FakeApi {
     if (!call.isAdmin) throw new Refused(401, "unauthorized")
     if (route === "GET /sessions") {
       const current = held?.sid
-      const sessions = this.#sessions.map((one) => ({ ...one, current: one.id === current, expires_at: "2031-03-04T05:06:07Z" }))
+      const sessions = this.#sessions.map((one) => ({
+        ...one,
+        current: one.id === current,
+        expires_at: "2031-03-04T05:06:07Z"
+      }))
       return json(response, 200, { sessions })
     }
     const target = call.path.slice("/api/auth/sessions".length + 1)
@@ -267,7 +271,11 @@ export class FakeApi {
     const { groupNames, nodes } = this.fleet
     if (call.method === "GET") {
       const count = (group: number): number => nodes.filter((node) => node.groups.includes(group)).length
-      return json(call.response, 200, [...groupNames].map(([key, name]) => ({ id: key, name, remark: "", server_count: count(key) })))
+      return json(
+        call.response,
+        200,
+        [...groupNames].map(([key, name]) => ({ id: key, name, remark: "", server_count: count(key) }))
+      )
     }
     const key = id === undefined ? Math.max(...groupNames.keys()) + 1 : Number(id)
     if (call.method === "DELETE") {
@@ -283,57 +291,17 @@ export class FakeApi {
   }
 }
 
-const patch = (node: FakeNode, body: Record<string, unknown>, fleet: FakeFleet): void => {
-  const { name, secret, tags, group_ids: groups, is_guest_visible: isVisible } = body
-  if (name !== undefined && (typeof name !== "string" || name.trim() === "" || name.length > 64)) throw new Refused(400, "invalid_name")
-  if (fleet.nodes.some((other) => other !== node && other.secret === secret)) throw new Refused(409, "duplicate_secret")
-  if (typeof name === "string") node.title = name.trim()
-  if (typeof secret === "string") node.secret = secret
-  if (Array.isArray(tags)) node.tags = tags.map(String)
-  if (Array.isArray(groups)) node.groups = groups.map(Number)
-  if (typeof isVisible === "boolean") node.isGuestVisible = isVisible
-}
-
-type Loose<T> = { [K in keyof T]: K extends "id" | "group_ids" ? unknown : T[K] }
-const nodeOf = (node: FakeNode): Loose<Node> => ({
-  id: node.id,
-  name: node.title,
-  hostname: node.title,
-  ip: "192.0.2.7",
-  is_guest_visible: node.isGuestVisible,
-  traffic_p95_enabled: false,
-  traffic_cycle_mode: "default",
-  traffic_billing_start_day: 1,
-  traffic_billing_anchor_date: "",
-  traffic_billing_timezone: "",
-  traffic_direction_mode: "default",
-  secret: node.secret,
-  tags: node.tags,
-  display_order: 1,
-  group_ids: node.groups,
-  version: { version: node.version, is_outdated: node.isOutdated, supports_auto_update: !node.isOutdated },
-  faults: node.fault === "" ? [] : [{ kind: "two_agents", message: node.fault, since: "2031-03-04T05:06:07Z" }]
-})
-
-const statusOf = (fleet: FakeFleet): SystemStatus => ({
-  version: "0.1.0",
-  started_at: "2026-03-04T05:06:07Z",
-  ready: true,
-  ready_reason: null,
-  rss_bytes: 182_000_000,
-  event_loop_block_ms: 3.2,
-  intake: { received: 120_400, acknowledged: 120_380, refused: 12, rejected: 6, in_flight: 2, not_applied: 0, dropped_pieces: 4 },
-  journal: { rows: 240_760, commits: 9_120, failures: 0, commit_ms_last: 4.1, commit_ms_max: 38.5, database_bytes: 512_000_000 },
-  nodes: { total: fleet.nodes.length, running: fleet.nodes.length - 1, restarting: 1, parked: 0 },
-  fibers: [
-    { name: "journal", state: "running", depth: 12, depth_max: 4096, restarts: 0, last_error: null, last_error_at: null },
-    { name: "front-board", state: "running", depth: 0, depth_max: 1, restarts: 1, last_error: "Board: the frame was too large", last_error_at: "2026-03-04T06:06:07Z" },
-    { name: "retention", state: "parked", depth: 0, depth_max: 1, restarts: 5, last_error: "SqlError: database is locked", last_error_at: "2026-03-04T07:06:07Z" }
-  ]
-})
-
-const json = (response: ServerResponse, status: number, body: unknown, headers: Record<string, string | Array<string>> = {}): void => {
-  response.writeHead(status, { "content-type": "application/json; charset=utf-8", "cache-control": "no-store", ...headers })
+const json = (
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string | Array<string>> = {}
+): void => {
+  response.writeHead(status, {
+    "content-type": "application/json; charset=utf-8",
+    "cache-control": "no-store",
+    ...headers
+  })
   response.end(`${JSON.stringify(body)}\n`)
 }
 

@@ -52,7 +52,10 @@ export const start = (home: string, env: Environment = {}): Program => {
     child.on("close", (code, signal) => resolve({ code, signal, ...text }))
   })
   const url = new Promise<string>((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error(`not listening after ${startMs} ms: ${JSON.stringify(text)}`)), startMs)
+    const late = setTimeout(
+      () => reject(new Error(`not listening after ${startMs} ms: ${JSON.stringify(text)}`)),
+      startMs
+    )
     child.stderr.setEncoding("utf8").on("data", (chunk: string) => (text.stderr += chunk))
     child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
       text.stdout += chunk

@@ -23,8 +23,13 @@ import { emptyState, faultsOf, type NodeState, type Outcome, step } from "../../
 import type { NodeView } from "../../src/core/NodeView.ts"
 import type { Titled } from "../../src/core/SnapshotView.ts"
 
-/** The same shape with every member writable, for edits of a fresh copy. */
-export type Draft<T> = T extends object ? { -readonly [K in keyof T]: Draft<T[K]> } : T
+/** The same shape with every member writable, for edits of a fresh copy; lists are replaced as a whole. */
+export type Draft<T> =
+  T extends ReadonlyArray<infer Item>
+    ? ReadonlyArray<Draft<Item>>
+    : T extends object
+      ? { -readonly [K in keyof T]: Draft<T[K]> }
+      : T
 
 const read = (name: string): string => readFileSync(new URL(`./fixtures/${name}.json`, import.meta.url), "utf8")
 

@@ -1,5 +1,6 @@
 // The whole service on a free port with a home of its own, a client that hides nothing, and what agents send to it.
 import { Clock, Effect, Layer, Logger, LogLevel, ManagedRuntime, Option, Redacted } from "effect"
+import assert from "node:assert/strict"
 import { mkdtempSync, rmSync } from "node:fs"
 import { Agent, type IncomingHttpHeaders, request } from "node:http"
 import { tmpdir } from "node:os"
@@ -79,8 +80,10 @@ const shiftable = () => {
 
 const clientOf =
   (port: number, agent: Agent): Service["call"] =>
-  (method, path, headers = {}, body) =>
+  (method, path, given = {}, body) =>
     new Promise((resolve, reject) => {
+      // Node would send the body of a GET or DELETE without saying that there is one.
+      const headers = body === undefined ? given : { "content-length": String(Buffer.byteLength(body)), ...given }
       const outgoing = request({ host: "127.0.0.1", port, method, path, headers, agent }, (response) => {
         const chunks: Array<Buffer> = []
         response.on("data", (chunk: Buffer) => chunks.push(chunk))
@@ -150,6 +153,28 @@ export const member = (value: unknown, name: string): string => {
   const found = (value as Record<string, unknown> | undefined)?.[name]
   if (typeof found !== "string") throw new Error(`no ${name} in ${JSON.stringify(value)}`)
   return found
+}
+
+/** Status and code of a refusal. */
+export const codeOf = (answer: Answer): string => `${answer.status} ${member(answer.json, "code")}`
+
+/** Fails the test unless the answer is what every answer of the API is, whatever was asked; gives it back. */
+export const proper = (answer: Answer): Answer => {
+  const { bytes, headers, json, status, text } = answer
+  assert.ok(status < 300 || status >= 400 || status === 304, `a redirect: ${status}`)
+  assert.equal(headers["x-content-type-options"], "nosniff")
+  assert.match(String(headers["cache-control"]), /^(?:no-store|private, no-cache)$/)
+  const telling = Object.keys(headers).filter((name) => /^(?:access-control-|server$|x-powered-by$)/.test(name))
+  assert.deepEqual(telling, [])
+  if (status === 204) assert.equal(bytes.length, 0)
+  else if (status !== 304) assert.equal(headers["content-length"], String(bytes.length))
+  if (status < 400) return answer
+  assert.equal(headers["content-type"], "application/json; charset=utf-8")
+  assert.equal(headers["cache-control"], "no-store")
+  assert.equal(text, `${JSON.stringify(json)}\n`)
+  assert.deepEqual(Object.keys(json as object), ["code", "message"])
+  assert.notEqual(member(json, "message"), "")
+  return answer
 }
 
 export interface MadeNode {

@@ -62,7 +62,7 @@ export const hostileTitles = [
   "👩‍👩‍👧‍👦 família 🚀 ".repeat(6),
   "数据库主节点-东京-生产环境-超长名称-".repeat(5),
   "مراقبة الخادم الرئيسي",
-  "\"><svg/onload=confirm`1`>",
+  '"><svg/onload=confirm`1`>',
   "{{constructor.constructor('alert(1)')()}}",
   "javascript:alert(1)"
 ] as const
@@ -146,7 +146,9 @@ export class FakeFleet {
   frame(viewer: Viewer, since: number | null, nowMs: number, pollMs: number): LiveFrame {
     const nodes = this.visible(viewer)
     const isPart = since !== null && since >= this.rosterSeq && since <= this.seq
-    const rows = isPart ? nodes.flatMap((node, row) => (node.changedSeq > since ? [row] : [])) : nodes.map((_, row) => row)
+    const rows = isPart
+      ? nodes.flatMap((node, row) => (node.changedSeq > since ? [row] : []))
+      : nodes.map((_, row) => row)
     const shown = rows.flatMap((row) => nodes[row] ?? [])
     return {
       seq: this.seq,
@@ -172,7 +174,9 @@ export class FakeFleet {
       stale_after_sec: column(() => staleAfterSec),
       cores: column((node) => node.cores),
       memory_total: column((node) => node.memoryTotal),
-      group_names: Object.fromEntries([...this.groupNames].filter(([id]) => used.has(id)).map(([id, name]) => [id, name])),
+      group_names: Object.fromEntries(
+        [...this.groupNames].filter(([id]) => used.has(id)).map(([id, name]) => [id, name])
+      ),
       ...(viewer === "admin"
         ? {
             version: column((node) => node.version),
@@ -194,7 +198,8 @@ export class FakeFleet {
 }
 
 const valuesOf = (nodes: ReadonlyArray<FakeNode>): Omit<LiveValues, "row"> => {
-  const column = (of: (node: FakeNode) => number): Array<number> => nodes.map((node) => (node.receivedAtMs === 0 ? 0 : of(node)))
+  const column = (of: (node: FakeNode) => number): Array<number> =>
+    nodes.map((node) => (node.receivedAtMs === 0 ? 0 : of(node)))
   return {
     received_at: column((node) => node.receivedAtMs),
     cpu: column((node) => node.cpu),

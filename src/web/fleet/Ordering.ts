@@ -75,7 +75,8 @@ export class Ordering {
     }
     const isChanged = key !== this.#key
     const isDue =
-      !held && (query.state !== null || (query.sort !== null && liveSorts.has(query.sort) && this.#framesSince >= framesPerSort))
+      !held &&
+      (query.state !== null || (query.sort !== null && liveSorts.has(query.sort) && this.#framesSince >= framesPerSort))
     if (isChanged || isDue) {
       this.#key = key
       this.#framesSince = 0
@@ -132,7 +133,8 @@ export class Ordering {
   #keysOf(fleet: Fleet, codes: Uint8Array, sort: SortKey): Float64Array {
     const roll = this.#rollOf(fleet)
     if (sort === "name") return (roll.names ??= titleRanks(fleet.roster.title))
-    if (sort === "os") return (roll.systems ??= titleRanks(fleet.roster.id.map((_, row) => systemOf(fleet.roster, row))))
+    if (sort === "os")
+      return (roll.systems ??= titleRanks(fleet.roster.id.map((_, row) => systemOf(fleet.roster, row))))
     if (sort === "state") return Float64Array.from(codes)
     const value = valueOf[sort]
     return Float64Array.from(codes, (_, row) => {

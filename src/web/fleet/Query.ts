@@ -1,19 +1,7 @@
 // The filters and the order of the overview, as they stand in the query part of the address.
 import { states, type State } from "./Freshness.ts"
 
-export const sortKeys = [
-  "state",
-  "name",
-  "os",
-  "cpu",
-  "mem",
-  "disk",
-  "recv",
-  "sent",
-  "load",
-  "uptime",
-  "seen"
-] as const
+export const sortKeys = ["state", "name", "os", "cpu", "mem", "disk", "recv", "sent", "load", "uptime", "seen"] as const
 export type SortKey = (typeof sortKeys)[number]
 export type Direction = "asc" | "desc"
 

@@ -20,13 +20,7 @@ export const windowOf = (top: number, height: number, rowHeight: number, count: 
 }
 
 /** How far to scroll, in px, so that row `index` is wholly visible between `inset` and the lower edge. */
-export const scrollDelta = (
-  top: number,
-  height: number,
-  rowHeight: number,
-  index: number,
-  inset: number
-): number => {
+export const scrollDelta = (top: number, height: number, rowHeight: number, index: number, inset: number): number => {
   const start = index * rowHeight - top
   if (start < inset) return start - inset
   const end = start + rowHeight

@@ -73,7 +73,15 @@ class Router {
   }
 
   #onClick = (event: MouseEvent): void => {
-    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+    if (
+      event.defaultPrevented ||
+      event.button !== 0 ||
+      event.metaKey ||
+      event.ctrlKey ||
+      event.shiftKey ||
+      event.altKey
+    )
+      return
     const link = event.target instanceof Element ? event.target.closest("a") : null
     if (link === null || link.target !== "" || link.hasAttribute("download") || link.origin !== location.origin) return
     if (link.pathname === location.pathname && link.hash !== "") return

@@ -27,7 +27,8 @@ export const routeOf = (path: string): Route => {
 
 /** Where to go after a sign-in: a path of this origin and nothing else. */
 export const safeNext = (next: string | null): string => {
-  if (next === null || !/^\/(?![/\\])/.test(next) || /[\u0000-\u001f\\]/.test(next)) return "/"
+  // Browsers drop control characters and read a backslash as a slash, so either could hide a second slash.
+  if (next === null || !/^\/(?!\/)/.test(next) || /\\/.test(next) || [...next].some((one) => one < " ")) return "/"
   return next.startsWith("/login") ? "/" : next
 }
 

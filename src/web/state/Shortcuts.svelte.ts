@@ -12,9 +12,11 @@ class Shortcuts {
 
   /** The key to act on, or null: no modifier, not while typing, not behind a dialog. */
   keyOf(event: KeyboardEvent): string | null {
-    if (!this.isOn || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return null
+    if (!this.isOn || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing)
+      return null
     const target = event.target
-    if (target instanceof HTMLElement && target.closest("input, select, textarea, dialog, [contenteditable]") !== null) return null
+    if (target instanceof HTMLElement && target.closest("input, select, textarea, dialog, [contenteditable]") !== null)
+      return null
     return document.querySelector("dialog[open]") === null ? event.key : null
   }
 }

@@ -119,7 +119,8 @@ export const chinese: Catalogue = {
     noRecent: "最近几分钟还没有样本。",
     charts: { cpu: "CPU", mem: "内存", network: "网络", disk: "磁盘" },
     series: { usage: "使用率", recv: "入站", sent: "出站", read: "读", write: "写" },
-    chartSummary: (name: string, now: string, low: string, high: string) => `${name}:当前 ${now},最低 ${low},最高 ${high}`,
+    chartSummary: (name: string, now: string, low: string, high: string) =>
+      `${name}:当前 ${now},最低 ${low},最高 ${high}`,
     asTable: "以表格显示",
     time: "时间",
     minutesAgo: (minutes: number) => `−${minutes} 分`,

@@ -120,7 +120,8 @@ export const english = {
     noRecent: "No samples of the last minutes yet.",
     charts: { cpu: "CPU", mem: "Memory", network: "Network", disk: "Disk" },
     series: { usage: "Usage", recv: "In", sent: "Out", read: "Read", write: "Write" },
-    chartSummary: (name: string, now: string, low: string, high: string) => `${name}: now ${now}, lowest ${low}, highest ${high}`,
+    chartSummary: (name: string, now: string, low: string, high: string) =>
+      `${name}: now ${now}, lowest ${low}, highest ${high}`,
     asTable: "Show as table",
     time: "Time",
     minutesAgo: (minutes: number) => `−${minutes} min`,

@@ -44,7 +44,12 @@ export const makeFormat = (localeName: string, units: Units): Format => {
     (digits) => new Intl.NumberFormat(localeName, { minimumFractionDigits: digits, maximumFractionDigits: digits })
   )
   const percent = new Intl.NumberFormat(localeName, { style: "percent", maximumFractionDigits: 0 })
-  const time = new Intl.DateTimeFormat(localeName, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" })
+  const time = new Intl.DateTimeFormat(localeName, {
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hourCycle: "h23"
+  })
   const dateTime = new Intl.DateTimeFormat(localeName, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" })
   const decimals = (value: number, digits: number): string => (fixed[digits] ?? whole).format(value)
 

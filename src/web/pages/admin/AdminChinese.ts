@@ -13,7 +13,15 @@ export const adminChinese: AdminCatalogue = {
     empty: "还没有节点",
     emptyText: "每台上报的机器是一个节点。添加后在机器上运行两条命令即可。",
     noMatch: "没有节点符合该搜索。",
-    columns: { order: "顺序", name: "名称", tags: "标签", groups: "分组", guests: "访客", version: "客户端", actions: "操作" },
+    columns: {
+      order: "顺序",
+      name: "名称",
+      tags: "标签",
+      groups: "分组",
+      guests: "访客",
+      version: "客户端",
+      actions: "操作"
+    },
     guestSwitch: (name: string) => `访客可见 ${name}`,
     up: (name: string) => `上移 ${name}`,
     down: (name: string) => `下移 ${name}`,

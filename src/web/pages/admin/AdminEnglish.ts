@@ -12,7 +12,15 @@ export const adminEnglish = {
     empty: "No nodes yet",
     emptyText: "A node is one machine that reports here. Add it, run two commands on it, done.",
     noMatch: "No node matches this search.",
-    columns: { order: "Order", name: "Name", tags: "Tags", groups: "Groups", guests: "Guests", version: "Agent", actions: "Actions" },
+    columns: {
+      order: "Order",
+      name: "Name",
+      tags: "Tags",
+      groups: "Groups",
+      guests: "Guests",
+      version: "Agent",
+      actions: "Actions"
+    },
     guestSwitch: (name: string) => `Guests see ${name}`,
     up: (name: string) => `Move ${name} up`,
     down: (name: string) => `Move ${name} down`,
@@ -23,7 +31,8 @@ export const adminEnglish = {
     install: (name: string) => `Install commands of ${name}`,
     remove: (name: string) => `Delete ${name}`,
     removeTitle: "Delete this node?",
-    removeText: (name: string) => `“${name}” disappears from every list at once, and its secret stops working. Its history is no longer shown.`,
+    removeText: (name: string) =>
+      `“${name}” disappears from every list at once, and its secret stops working. Its history is no longer shown.`,
     removeYes: "Delete node",
     removed: (name: string) => `“${name}” was deleted.`,
     saved: (name: string) => `“${name}” was saved.`,

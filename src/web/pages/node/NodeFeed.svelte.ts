@@ -25,21 +25,22 @@ export class NodeFeed {
   }
 
   async #load(signal: AbortSignal, mayRepeat: boolean): Promise<number> {
-    const [metrics, recent] = await Promise.all([
-      session.client.call("GET", `/api/front/metrics?ids=${this.id}`, { signal, etag: this.#etag }),
-      this.#recent(signal)
-    ])
+    const asked = session.client.call("GET", `/api/front/metrics?ids=${this.id}`, { signal, etag: this.#etag })
+    // Both at once, but not for a node that may turn out to be nobody's business.
+    const early = this.status === "found" ? this.#recent(signal) : null
+    const [metrics] = await Promise.all([asked, early])
     signal.throwIfAborted()
     link.syncHeader(metrics.headers)
     if (metrics.status !== 304) {
       const [snapshot] = metrics.body as ReadonlyArray<Snapshot>
       // A token that is no longer good gets the guest's view, where a hidden node does not exist.
-      if (snapshot === undefined && session.isAdmin && mayRepeat && (await session.recover())) return this.#load(signal, false)
+      if (snapshot === undefined && session.isAdmin && mayRepeat && (await session.recover()))
+        return this.#load(signal, false)
       this.#etag = metrics.headers.get("etag")
       this.snapshot = snapshot ?? null
       this.status = snapshot === undefined ? "missing" : "found"
     }
-    this.recent = recent
+    if (this.status === "found") this.recent = await (early ?? this.#recent(signal))
     return pollMs
   }
 

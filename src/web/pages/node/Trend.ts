@@ -48,7 +48,11 @@ export const yOf = (frame: Frame, value: number): number =>
   frame.height - (Math.min(frame.max, Math.max(0, value)) / frame.max) * frame.height
 
 /** The unbroken runs of one series; a negative or missing value and a long pause end a run. */
-const runsOf = (at: ReadonlyArray<number>, values: Series["values"], frame: Frame): ReadonlyArray<ReadonlyArray<string>> => {
+const runsOf = (
+  at: ReadonlyArray<number>,
+  values: Series["values"],
+  frame: Frame
+): ReadonlyArray<ReadonlyArray<string>> => {
   const longMs = usualStepMs(at) * gapFactor
   const runs: Array<Array<string>> = []
   let lastMs: number | null = null

@@ -18,7 +18,8 @@ export const moveIn = (
   // The first press from outside lands on the current row instead of beside it.
   const step = isFocused ? 1 : 0
   if (key === "j" || (isInside && key === "ArrowDown")) return Math.min(last, current + step)
-  if (key === "k" || (isInside && key === "ArrowUp")) return current === 0 && isFocused ? -1 : Math.max(0, current - step)
+  if (key === "k" || (isInside && key === "ArrowUp"))
+    return current === 0 && isFocused ? -1 : Math.max(0, current - step)
   if (!isInside) return null
   if (key === "Home") return 0
   if (key === "End") return last

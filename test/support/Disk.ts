@@ -1,0 +1,70 @@
+// Owns a stand-in for the journal's store: a disk made of arrays, which writes down what happened and fails on demand.
+import { Layer } from "effect"
+import { FiberRegister } from "../../runtime/FiberStatus.ts"
+import { layer as journalLayer } from "../../runtime/Journal.ts"
+import { JournalStore, type Write } from "../../src/store/Journal.ts"
+import { quiet } from "../store/Support.ts"
+
+interface Row {
+  readonly seq: number
+  readonly values: Float64Array
+}
+
+export const makeDisk = () => ({
+  /** What happened, in order; tests add their own lines. */
+  log: [] as Array<string>,
+  rows: [] as Array<Row>,
+  /** Thrown by whatever writes. */
+  fault: undefined as Error | undefined,
+  /** Thrown by the look at the last seq, once. */
+  seqFault: undefined as Error | undefined,
+  isBusy: false,
+  probes: 0,
+  reopens: 0
+})
+export type Disk = ReturnType<typeof makeDisk>
+
+export const full = () => Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL" })
+export const ioError = () => Object.assign(new Error("disk I/O error"), { code: "SQLITE_IOERR_FSYNC" })
+
+/** The journal reuses the memory behind the bytes, so they are copied. */
+const rowOf = (write: Write): ReadonlyArray<Row> =>
+  write.kind === "row" ? [{ seq: write.seq, values: new Float64Array(new Uint8Array(write.vector).buffer) }] : []
+
+const storeOf = (disk: Disk) =>
+  Layer.succeed(JournalStore, {
+    write: (batch) => {
+      disk.log.push("begin")
+      if (disk.fault !== undefined) throw disk.fault
+      for (const write of batch) disk.rows.push(...rowOf(write))
+      disk.log.push(`commit ${batch.length}`)
+    },
+    lastSeq: () => {
+      const fault = disk.seqFault
+      disk.seqFault = undefined
+      if (fault !== undefined) throw fault
+      return disk.rows.at(-1)?.seq ?? 0
+    },
+    probe: () => {
+      disk.probes++
+      disk.log.push("probe")
+      if (disk.fault !== undefined) throw disk.fault
+    },
+    reopen: () => {
+      disk.reopens++
+      disk.log.push("reopen")
+    },
+    busy: () => disk.isBusy,
+    checkpoints: () => [],
+    checkpoint: () => undefined,
+    statics: () => [],
+    static: () => undefined,
+    tail: () => [],
+    seqBefore: () => 0,
+    trim: () => 0,
+    bytes: () => 0
+  })
+
+/** The real journal on this disk. */
+export const journalOn = (disk: Disk) =>
+  journalLayer.pipe(Layer.provideMerge(FiberRegister.layer), Layer.provide([storeOf(disk), quiet]))

@@ -1,0 +1,104 @@
+// What administrators read and write of the seeded fleet.
+import type { Node } from "../../schema/Node.ts"
+import type { SystemStatus } from "../../schema/System.ts"
+import type { FakeFleet, FakeNode } from "./FakeFleet.ts"
+
+/** An answer `{code, message}` with its status. */
+export class Refused {
+  readonly status: number
+  readonly code: string
+  constructor(status: number, code: string) {
+    this.status = status
+    this.code = code
+  }
+}
+
+/** Applies a change as the service would, or refuses it. */
+export const patch = (node: FakeNode, body: Record<string, unknown>, fleet: FakeFleet): void => {
+  const { name, secret, tags, group_ids: groups, is_guest_visible: isVisible } = body
+  if (name !== undefined && (typeof name !== "string" || name.trim() === "" || name.length > 64))
+    throw new Refused(400, "invalid_name")
+  if (fleet.nodes.some((other) => other !== node && other.secret === secret)) throw new Refused(409, "duplicate_secret")
+  if (typeof name === "string") node.title = name.trim()
+  if (typeof secret === "string") node.secret = secret
+  if (Array.isArray(tags)) node.tags = tags.map(String)
+  if (Array.isArray(groups)) node.groups = groups.map(Number)
+  if (typeof isVisible === "boolean") node.isGuestVisible = isVisible
+}
+
+type Loose<T> = { [K in keyof T]: K extends "id" | "group_ids" ? unknown : T[K] }
+export const nodeOf = (node: FakeNode): Loose<Node> => ({
+  id: node.id,
+  name: node.title,
+  hostname: node.title,
+  ip: "192.0.2.7",
+  is_guest_visible: node.isGuestVisible,
+  traffic_p95_enabled: false,
+  traffic_cycle_mode: "default",
+  traffic_billing_start_day: 1,
+  traffic_billing_anchor_date: "",
+  traffic_billing_timezone: "",
+  traffic_direction_mode: "default",
+  secret: node.secret,
+  tags: node.tags,
+  display_order: 1,
+  group_ids: node.groups,
+  version: { version: node.version, is_outdated: node.isOutdated, supports_auto_update: !node.isOutdated },
+  faults: node.fault === "" ? [] : [{ kind: "two_agents", message: node.fault, since: "2031-03-04T05:06:07Z" }]
+})
+
+export const statusOf = (fleet: FakeFleet): SystemStatus => ({
+  version: "0.1.0",
+  started_at: "2026-03-04T05:06:07Z",
+  ready: true,
+  ready_reason: null,
+  rss_bytes: 182_000_000,
+  event_loop_block_ms: 3.2,
+  intake: {
+    received: 120_400,
+    acknowledged: 120_380,
+    refused: 12,
+    rejected: 6,
+    in_flight: 2,
+    not_applied: 0,
+    dropped_pieces: 4
+  },
+  journal: {
+    rows: 240_760,
+    commits: 9_120,
+    failures: 0,
+    commit_ms_last: 4.1,
+    commit_ms_max: 38.5,
+    database_bytes: 512_000_000
+  },
+  nodes: { total: fleet.nodes.length, running: fleet.nodes.length - 1, restarting: 1, parked: 0 },
+  fibers: [
+    {
+      name: "journal",
+      state: "running",
+      depth: 12,
+      depth_max: 4096,
+      restarts: 0,
+      last_error: null,
+      last_error_at: null
+    },
+    {
+      name: "front-board",
+      state: "running",
+      depth: 0,
+      depth_max: 1,
+      restarts: 1,
+      last_error: "Board: the frame was too large",
+      last_error_at: "2026-03-04T06:06:07Z"
+    },
+    {
+      name: "retention",
+      state: "parked",
+      depth: 0,
+      depth_max: 1,
+      restarts: 5,
+      last_error: "SqlError: database is locked",
+      last_error_at: "2026-03-04T07:06:07Z"
+    }
+  ]
+})
