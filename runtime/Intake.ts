@@ -76,16 +76,26 @@ class Ledger {
     this.reject()
     ending.rejected(reading._tag === "Undecodable" ? "undecodable" : "meaningless", reading.message)
   }
-  replyTo(ending: Ending): Reply {
-    return {
-      acknowledge: (update, applied) => {
-        this.account.inFlight--
-        this.account.acknowledged++
-        if (!applied) this.account.notApplied++
-        ending.acknowledged(update)
-      },
-      refuse: () => this.refuse(ending)
-    }
+}
+
+/** Ends the account of one report with its answer. */
+class Accounted implements Reply {
+  private readonly ledger: Ledger
+  private readonly ending: Ending
+
+  constructor(ledger: Ledger, ending: Ending) {
+    this.ledger = ledger
+    this.ending = ending
+  }
+  acknowledge(update: UpdateManifest | null, applied: boolean): void {
+    const { account } = this.ledger
+    account.inFlight--
+    account.acknowledged++
+    if (!applied) account.notApplied++
+    this.ending.acknowledged(update)
+  }
+  refuse(): void {
+    this.ledger.refuse(this.ending)
   }
 }
 
@@ -110,7 +120,7 @@ const takeReport = (tools: Tools, id: NodeId, text: string, ip: string, ending: 
   const { dropped, value, wide } = reading
   ledger.account.droppedPieces += dropped.length
   const receivedAt = clock.unsafeCurrentTimeMillis()
-  const reply = ledger.replyTo(ending)
+  const reply = new Accounted(ledger, ending)
   deliver(tools, id, { _tag: "Report", report: value, arrival: { ip, wide, dropped }, receivedAt, reply }, ending)
 }
 
@@ -120,7 +130,7 @@ const takeStatic = (tools: Tools, id: NodeId, text: string, ending: Ending): voi
   const reading = readStatic(text)
   if (reading._tag !== "Read") return ledger.rejectReading(reading, ending)
   const receivedAt = clock.unsafeCurrentTimeMillis()
-  deliver(tools, id, { _tag: "Static", body: reading.value, receivedAt, reply: ledger.replyTo(ending) }, ending)
+  deliver(tools, id, { _tag: "Static", body: reading.value, receivedAt, reply: new Accounted(ledger, ending) }, ending)
 }
 
 const statusOf = ({

@@ -58,13 +58,17 @@ export class Journal extends Context.Tag("runtime/Journal")<
 
 interface Batch {
   readonly writes: Array<Write>
-  readonly settles: Array<Settle>
+  readonly settles: Array<SettleRow>
+  /** Vector of each settle's row; the settles of other writes look at none. */
+  readonly places: Array<Float64Array>
   used: number
 }
+const emptyBatch = (): Batch => ({ writes: [], settles: [], places: [], used: 0 })
+const noPlace = new Float64Array(0)
 
 /** Everything the writer owns. Only the journal's fiber commits; offers come from any synchronous caller. */
 class Writer {
-  batch: Batch = { writes: [], settles: [], used: 0 }
+  batch: Batch = emptyBatch()
   arena = new Float64Array(arenaFirst)
   /** The memory of the batch being settled: an offer made by a settle must not overwrite what others still read. */
   private spare = new Float64Array(arenaFirst)
@@ -111,15 +115,14 @@ class Writer {
     const seq = ++this.seq
     const { checkpoint, details, nodeId, receivedAt } = row
     const bytes = Buffer.from(place.buffer, place.byteOffset, place.byteLength)
-    this.push({ kind: "row", seq, nodeId, receivedAt, vector: bytes, details, checkpoint }, (committed) =>
-      settle(committed, place)
-    )
+    this.push({ kind: "row", seq, nodeId, receivedAt, vector: bytes, details, checkpoint }, settle, place)
     return seq
   }
 
-  push(write: Write | undefined, settle: Settle): void {
+  push(write: Write | undefined, settle: SettleRow, place: Float64Array = noPlace): void {
     if (write !== undefined) this.batch.writes.push(write)
     this.batch.settles.push(settle)
+    this.batch.places.push(place)
     if (this.wake !== undefined && (this.batch.settles.length === 1 || this.batch.settles.length === rowsEager)) {
       this.wake()
     }
@@ -133,7 +136,7 @@ class Writer {
     const { batch } = this
     if (batch.settles.length === 0) return
     this.isCommitting = true
-    this.batch = { writes: [], settles: [], used: 0 }
+    this.batch = emptyBatch()
     const settled = this.arena
     this.arena = this.spare
     this.spare = settled
@@ -154,9 +157,10 @@ class Writer {
       this.figures.commitMsLast = performance.now() - startedAt
       this.figures.commitMsMax = Math.max(this.figures.commitMsMax, this.figures.commitMsLast)
     }
-    for (const settle of batch.settles) {
+    for (let i = 0; i < batch.settles.length; i++) {
+      const settle = batch.settles[i] as SettleRow
       try {
-        settle(committed)
+        settle(committed, batch.places[i] as Float64Array)
       } catch (cause) {
         this.defect ??= { cause }
       }
@@ -176,6 +180,9 @@ class Writer {
     let timer: NodeJS.Timeout | undefined
     let immediate: NodeJS.Immediate | undefined
     const fire = () => {
+      // Both may be set by now; the one that is left would take away the wake of the next wait.
+      clearTimeout(timer)
+      clearImmediate(immediate)
       this.wake = undefined
       resume(Effect.void)
     }

@@ -1,11 +1,13 @@
 // One node: a bounded mailbox, the state that only it touches, and the view it publishes after commit.
 import type { NodeId } from "../schema/Ids.ts"
+import { nodeNameMax } from "../schema/Node.ts"
 import type { NodeReport } from "../schema/Report.ts"
 import type { UpdateManifest } from "../schema/Upgrade.ts"
 import type { Static } from "../schema/Static.ts"
 import { type Arrival, changesIn, type Details } from "../src/core/Details.ts"
 import { flatten } from "../src/core/Flatten.ts"
 import { type Layout, layoutOf } from "../src/core/Layout.ts"
+import { labelOf } from "../src/core/Line.ts"
 import {
   checkpointOf,
   faultsOf,
@@ -16,13 +18,14 @@ import {
 } from "../src/core/NodeState.ts"
 import { emptyView, type NodeView } from "../src/core/NodeView.ts"
 import { noUpgrade, requested, type UpgradeState } from "../src/core/Upgrade.ts"
+import { untitled } from "../src/store/Journal.ts"
 import type { Journal } from "./Journal.ts"
 import type { Context } from "effect"
 
 /** Messages that wait while the actor restarts; an agent sends one every few seconds and waits for its answer. */
 export const mailboxMax = 8
-/** Applied reports between two checkpoints: replay of a node folds at most so many rows. */
-export const checkpointEvery = 40
+/** Applied reports between two checkpoints: replay of a node folds at most so many rows, a minute's worth at 3 s. */
+export const checkpointEvery = 20
 /** Crashes in a row after which a node is parked: its reports are refused at once until a restart succeeds. */
 export const parkAfter = 5
 
@@ -65,6 +68,8 @@ export class NodeActor {
   /** Seq of the last row offered and of the last row that a checkpoint covers. */
   lastSeq = 0
   checkpointSeq = 0
+  /** Seq of the last row whose commit is known: equal to `lastSeq` while nothing is in flight. */
+  private settledSeq = 0
   private sinceCheckpoint = 0
   private state: NodeState | undefined
   /** The upgrade task outlives a crash of the actor, though not one of the process. */
@@ -104,13 +109,12 @@ export class NodeActor {
     state.upgrade = this.carried
     this.carried = noUpgrade
     this.lastSeq = lastSeq
+    this.settledSeq = lastSeq
     this.checkpointSeq = checkpointSeq
     this.sinceCheckpoint = 0
     this.status = "running"
-    if (vector !== undefined && state.layout !== undefined && state.details !== undefined) {
-      this.publish(state.receivedAt, state.layout, state.details, vector)
-    }
-    if (state.statics !== undefined) this.publishStatics()
+    if (vector !== undefined) this.publish(state.receivedAt, shownBy(state), vector)
+    if (state.statics !== undefined) this.publishStatics(state.statics, state.version)
     this.drain()
   }
 
@@ -140,8 +144,8 @@ export class NodeActor {
   coverUpTo(seq: number): boolean {
     if (this.checkpointSeq >= Math.min(this.lastSeq, seq)) return true
     const checkpoint = this.state === undefined ? undefined : checkpointOf(this.state)
-    // Only a quiet node: with a report in flight its next regular checkpoint covers the rows soon.
-    if (checkpoint === undefined || this.state?.receivedAt !== this.view.receivedAt) return false
+    // Only a quiet node: with a report in flight the state is ahead of the published vector.
+    if (checkpoint === undefined || this.settledSeq !== this.lastSeq) return false
     const { lastSeq, view } = this
     const vector = Buffer.from(view.vector.buffer, view.vector.byteOffset, view.vector.byteLength)
     this.shared.journal.offer(
@@ -202,7 +206,7 @@ export class NodeActor {
       return
     }
     const due = applied && ++this.sinceCheckpoint >= checkpointEvery
-    const kept = { layout: state.layout as Layout, details: state.details as Details }
+    const shown = applied ? shownBy(state) : undefined
     const seq = shared.journal.offerRow(
       {
         nodeId: this.id,
@@ -214,8 +218,9 @@ export class NodeActor {
       layout.size,
       (committed, written) => {
         if (!committed) return this.undo(reply)
+        this.settledSeq = seq
         if (due) this.checkpointSeq = Math.max(this.checkpointSeq, seq)
-        if (applied) this.publish(receivedAt, kept.layout, kept.details, written)
+        if (shown !== undefined) this.publish(receivedAt, shown, written)
         reply.acknowledge(update, applied)
       }
     )
@@ -227,12 +232,13 @@ export class NodeActor {
   private takeStatic({ body, receivedAt, reply }: Mail & { _tag: "Static" }): void {
     const state = this.state as NodeState
     this.shared.step(state, { _tag: "StaticReceived", receivedAt, body }, this.shared.intern)
-    const hostname = body.system.hostname.trim()
+    const { statics, version } = state
+    const hostname = labelOf(body.system.hostname, nodeNameMax) || untitled
     const taken = this.shared.journal.offer(
       { kind: "static", nodeId: this.id, receivedAt, body: JSON.stringify(body), hostname },
       (committed) => {
         if (!committed) return this.undo(reply)
-        this.publishStatics()
+        this.publishStatics(statics, version)
         this.shared.renamed(this.id, hostname)
         reply.acknowledge(null, true)
       }
@@ -246,30 +252,35 @@ export class NodeActor {
     this.end({ _tag: "RolledBack" })
   }
 
-  private publish(receivedAt: number, layout: Layout, details: Details, vector: Float64Array): void {
+  private publish(receivedAt: number, shown: Shown, vector: Float64Array): void {
     const { view } = this
-    if (view.vector.length !== layout.size) view.vector = new Float64Array(layout.size)
-    view.vector.set(vector.length === layout.size ? vector : vector.subarray(0, layout.size))
+    const { size } = shown.layout
+    if (view.vector.length !== size) view.vector = new Float64Array(size)
+    view.vector.set(vector.length === size ? vector : vector.subarray(0, size))
     view.receivedAt = receivedAt
-    view.layout = layout
-    view.details = details
-    this.announce()
+    view.layout = shown.layout
+    view.details = shown.details
+    view.version = shown.version
+    view.faults = shown.faults
+    view.revision = ++this.shared.revision
   }
 
-  private publishStatics(): void {
-    this.view.statics = this.state?.statics
-    this.announce()
-  }
-
-  private announce(): void {
+  private publishStatics(statics: NodeState["statics"], version: string | undefined): void {
     const { view } = this
-    if (this.state !== undefined) {
-      view.version = this.state.version
-      view.faults = faultsOf(this.state, view.receivedAt)
-    }
+    view.statics = statics
+    view.version = version
     view.revision = ++this.shared.revision
   }
 }
+
+/** What a view takes from the state, as it was when its report was applied: later reports may be ahead of the disk. */
+type Shown = Pick<NodeView, "version" | "faults"> & { readonly layout: Layout; readonly details: Details }
+const shownBy = (state: NodeState): Shown => ({
+  layout: state.layout as Layout,
+  details: state.details as Details,
+  version: state.version,
+  faults: faultsOf(state, state.receivedAt)
+})
 
 /** Why an actor's run ended: a defect in its turn, or a commit that failed. */
 export type Ended = { readonly _tag: "Crashed"; readonly message: string } | { readonly _tag: "RolledBack" }

@@ -139,7 +139,7 @@ const foldTail = (store: Store, { intern, nodeOf, nodes, step, wanted }: Folding
     const complete = wanted !== "all" && nodes.size === wanted.size
     let after = complete ? Math.min(upTo, ...[...nodes.values()].map((node) => node.checkpointSeq)) : 0
     for (;;) {
-      const rows = store.tail(after, upTo, sliceRows)
+      const rows = wanted === "all" ? store.uncovered(after, upTo, sliceRows) : store.tail(after, upTo, sliceRows)
       for (const row of rows) {
         if (wanted === "all" || wanted.has(row.nodeId)) fold(nodeOf(row.nodeId), row, intern, step)
       }
@@ -150,36 +150,47 @@ const foldTail = (store: Store, { intern, nodeOf, nodes, step, wanted }: Folding
     }
   })
 
+interface Tools {
+  readonly store: Store
+  readonly journal: Context.Tag.Service<typeof Journal>
+  readonly intern: Intern
+  readonly pool: WindowPool
+  readonly step: Step
+}
+
+const foldStatic = (node: Restored, row: StaticRow, { intern, step }: Tools): void => {
+  try {
+    const body = JSON.parse(row.body) as Static
+    step(node.state, { _tag: "StaticReceived", receivedAt: row.receivedAt, body }, intern)
+  } catch (cause) {
+    node.failure = `the Static of node ${row.nodeId} cannot be read: ${String(cause)}`
+  }
+}
+
+const restore = (tools: Tools, wanted: Wanted) =>
+  Effect.gen(function* () {
+    const { intern, journal, pool, step, store } = tools
+    // What was offered before the restore began is on disk, or refused, when the tail is read.
+    yield* journal.flushed
+    const nodes = new Map<NodeId, Restored>()
+    const nodeOf = (id: NodeId) => {
+      let node = nodes.get(id)
+      if (node === undefined) nodes.set(id, (node = freshNode(pool)))
+      return node
+    }
+    yield* each(wanted, store.checkpoints, store.checkpoint, (row) => {
+      nodes.set(row.nodeId, fromCheckpoint(row, intern, pool))
+    })
+    yield* foldTail(store, { wanted, nodes, nodeOf, intern, step })
+    yield* each(wanted, store.statics, store.static, (row: StaticRow) => foldStatic(nodeOf(row.nodeId), row, tools))
+    return nodes
+  })
+
 const make = (step: Step) =>
   Effect.gen(function* () {
-    const store = yield* JournalStore
-    const journal = yield* Journal
-    const register = yield* FiberRegister
-    const intern = makeIntern()
     const pool = new WindowPool()
+    const tools: Tools = { store: yield* JournalStore, journal: yield* Journal, intern: makeIntern(), pool, step }
     const fresh = () => freshNode(pool)
-
-    const restore = (wanted: Wanted) =>
-      Effect.gen(function* () {
-        // What was offered before the restore began is on disk, or refused, when the tail is read.
-        yield* journal.flushed
-        const nodes = new Map<NodeId, Restored>()
-        const nodeOf = (id: NodeId) => {
-          let node = nodes.get(id)
-          if (node === undefined) nodes.set(id, (node = fresh()))
-          return node
-        }
-        yield* each(wanted, store.checkpoints, store.checkpoint, (row) => {
-          nodes.set(row.nodeId, fromCheckpoint(row, intern, pool))
-        })
-        yield* foldTail(store, { wanted, nodes, nodeOf, intern, step })
-        yield* each(wanted, store.statics, store.static, (row: StaticRow) => {
-          const body = JSON.parse(row.body) as Static
-          step(nodeOf(row.nodeId).state, { _tag: "StaticReceived", receivedAt: row.receivedAt, body }, intern)
-        })
-        return nodes
-      })
-
     // Bounded by the number of nodes: a node's fiber asks once and waits.
     const waiting = new Map<NodeId, (node: Restored) => void>()
     const bell = yield* Mailbox.make<void>({ capacity: 1, strategy: "sliding" })
@@ -187,25 +198,24 @@ const make = (step: Step) =>
       yield* bell.take
       yield* Effect.sleep(gatherMs)
       const asked = new Map(waiting)
-      const nodes = yield* restore(new Set(asked.keys()))
+      const nodes = yield* restore(tools, new Set(asked.keys()))
       for (const [id, resume] of asked) {
         waiting.delete(id)
         resume(nodes.get(id) ?? fresh())
       }
     }).pipe(Effect.orDie)
-    const watch = register.register("Replay", () => waiting.size, 0)
+    const watch = (yield* FiberRegister).register("Replay", () => waiting.size, 0)
     const rung = Effect.suspend(() => {
       // After a failed pass those who wait are served by the next one.
       if (waiting.size > 0) bell.unsafeOffer(undefined)
       return Effect.forever(pass)
     })
     yield* Effect.forkScoped(supervised(watch, rung))
-
     return Replay.of({
       step,
-      intern,
+      intern: tools.intern,
       fresh,
-      all: restore("all"),
+      all: restore(tools, "all"),
       one: (id) =>
         Effect.async<Restored>((resume) => {
           waiting.set(id, (node) => resume(Effect.succeed(node)))

@@ -16,8 +16,10 @@ export type SessionId = typeof SessionId.Type
 export const InstallId = Schema.String.pipe(Schema.pattern(/^server_[0-9a-f]{32}$/), Schema.brand("InstallId"))
 export type InstallId = typeof InstallId.Type
 
-/** A signed 64-bit id is accepted as text; ours stay far below the exact range of a double. */
-const PathId = Schema.NumberFromString.pipe(
+/** Plain decimal digits; ours stay far below the exact range of a double. */
+const PathId = Schema.String.pipe(
+  Schema.pattern(/^[1-9]\d{0,15}$/),
+  Schema.compose(Schema.NumberFromString),
   Schema.int(),
   Schema.positive(),
   Schema.lessThanOrEqualTo(Number.MAX_SAFE_INTEGER)

@@ -77,7 +77,6 @@ export const RaidView = Struct({
 })
 export type RaidView = typeof RaidView.Type
 
-/** `filesystems` is appended: every mounted filesystem with its inodes. */
 export const Snapshot = Struct({
   node: Struct({
     id: Str,

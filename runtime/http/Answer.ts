@@ -19,11 +19,14 @@ export const securityHeaders = {
   "permissions-policy": "camera=(), geolocation=(), microphone=()"
 } as const
 
-/** A refusal as ready bytes; made once for constant messages. */
+/**
+ * A ready answer; made once for constant messages. The body is text, because node then sends head and body in one
+ * write, where a Buffer costs a cork, a list and a gathered write: 2 µs of each report.
+ */
 export interface Prepared {
   readonly status: number
   readonly headers: ReadonlyArray<string>
-  readonly body: Buffer
+  readonly body: string
 }
 
 const jsonType = "application/json; charset=utf-8"
@@ -33,9 +36,9 @@ export const prepared = <F extends Failure>(
   message: string,
   extra: ReadonlyArray<string> = []
 ): Prepared => {
-  const body = Buffer.from(`${JSON.stringify({ code: one.code, message })}\n`)
+  const body = `${JSON.stringify({ code: one.code, message })}\n`
   const { "cache-control": cache, "x-content-type-options": sniff } = apiHeaders
-  const headers = ["Content-Type", jsonType, "Content-Length", String(body.length), "Cache-Control", cache]
+  const headers = ["Content-Type", jsonType, "Content-Length", String(Buffer.byteLength(body)), "Cache-Control", cache]
   return { status: one.status, headers: [...headers, "X-Content-Type-Options", sniff, ...extra], body }
 }
 

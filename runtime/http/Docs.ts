@@ -93,15 +93,18 @@ const pageHtml = (made: Document): string => {
 const styleHash = `'sha256-${createHash("sha256").update(style).digest("base64")}'`
 const policy = securityHeaders["content-security-policy"].replace("style-src 'self'", `style-src ${styleHash}`)
 
-const ready = (type: string, text: string): Prepared => {
-  const body = Buffer.from(text)
+const ready = (type: string, body: string): Prepared => {
   const headers = {
     ...securityHeaders,
     "content-security-policy": policy,
     "content-type": type,
     "cache-control": "no-store"
   }
-  return { status: 200, headers: [...Object.entries(headers).flat(), "content-length", String(body.length)], body }
+  return {
+    status: 200,
+    headers: [...Object.entries(headers).flat(), "content-length", String(Buffer.byteLength(body))],
+    body
+  }
 }
 
 /** Both answers, made once at start. */

@@ -29,6 +29,8 @@ const headersMax = 100
 const connectionsMax = 20_000
 /** Answers in flight get this long at shutdown, so that the whole exit stays below five seconds. */
 const drainMs = 2500
+/** How often connections that have become idle are closed meanwhile. */
+const sweepMs = 25
 
 /** The address could not be listened on; the message is one line for a person. */
 export class ListenFailed extends Data.TaggedError("ListenFailed")<{ readonly message: string }> {}
@@ -37,7 +39,7 @@ const badRequest = prepared(InvalidRequest, "the request is not valid HTTP", ["C
 const badPath = prepared(InvalidPath, "the path is not in its plain form")
 const told = (status: number, type: string, text: string): Prepared => {
   const headers = { "content-type": type, ...apiHeaders, "content-length": String(Buffer.byteLength(text)) }
-  return { status, headers: Object.entries(headers).flat(), body: Buffer.from(text) }
+  return { status, headers: Object.entries(headers).flat(), body: text }
 }
 const healthy = told(200, "text/plain; charset=utf-8", "ok\n")
 const ready = (reason: string | undefined): Prepared => {
@@ -53,12 +55,21 @@ const listen = (server: Server, host: string, port: number) =>
     server.listen({ host, port, backlog: 4096 }, () => resume(Effect.succeed(server.address() as AddressInfo)))
   })
 
-/** Stops accepting, lets answers in flight go out, then cuts what is left. */
+/**
+ * Stops accepting, closes each connection once its answer is out, then cuts what is left. With timers of its own:
+ * a finalizer cannot be interrupted, so a timeout around it would wait for agents that never stop sending.
+ */
 const close = (server: Server) =>
   Effect.async<void>((resume) => {
-    server.close(() => resume(Effect.void))
+    const sweep = setInterval(() => server.closeIdleConnections(), sweepMs)
+    const cut = setTimeout(() => server.closeAllConnections(), drainMs)
+    server.close(() => {
+      clearInterval(sweep)
+      clearTimeout(cut)
+      resume(Effect.void)
+    })
     server.closeIdleConnections()
-  }).pipe(Effect.timeoutOption(drainMs), Effect.andThen(Effect.sync(() => server.closeAllConnections())))
+  })
 
 const open = (dispatch: (request: IncomingMessage, response: ServerResponse) => void): Server => {
   const server = createServer(
@@ -80,7 +91,7 @@ const open = (dispatch: (request: IncomingMessage, response: ServerResponse) => 
     setTimeout(() => socket.destroy(), lingerMs).unref()
     if (!socket.writable) return socket.destroy()
     const head = badRequest.headers.reduce((text, part, i) => text + part + (i % 2 === 0 ? ": " : "\r\n"), "")
-    socket.end(`HTTP/1.1 400 Bad Request\r\n${head}\r\n${badRequest.body.toString()}`)
+    socket.end(`HTTP/1.1 400 Bad Request\r\n${head}\r\n${badRequest.body}`)
   })
   return server
 }

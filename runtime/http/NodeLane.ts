@@ -56,10 +56,11 @@ const okHeaders = (type: string, length: number): Array<string> => [
   "nosniff"
 ]
 const json = "application/json; charset=utf-8"
-const answer = (type: string, text: string): Prepared => {
-  const body = Buffer.from(text)
-  return { status: 200, headers: okHeaders(type, body.length), body }
-}
+const answer = (type: string, body: string): Prepared => ({
+  status: 200,
+  headers: okHeaders(type, Buffer.byteLength(body)),
+  body
+})
 const okReport = answer(json, '{"ok":true,"update":null}\n')
 const okStatic = answer("text/plain; charset=utf-8", "ok")
 const okUpdate = (update: UpdateManifest): Prepared => answer(json, `${JSON.stringify({ ok: true, update })}\n`)
@@ -99,16 +100,27 @@ const collect = (request: IncomingMessage, done: (text: string) => void, over: (
   })
 }
 
-const ending = (route: "metrics" | "static", response: ServerResponse): Ending => ({
-  acknowledged: (update) =>
-    send(response, route === "static" ? okStatic : update === null ? okReport : okUpdate(update)),
-  refused: () => send(response, unavailable),
-  rejected: (breach, message) => {
-    if (breach === "undecodable") send(response, prepared(InvalidRequest, message))
-    else if (route === "metrics") send(response, prepared(InvalidMetrics, message))
-    else send(response, prepared(InvalidStatic, message))
+/** The answers to one report. */
+class Answering implements Ending {
+  private readonly route: "metrics" | "static"
+  private readonly response: ServerResponse
+
+  constructor(route: "metrics" | "static", response: ServerResponse) {
+    this.route = route
+    this.response = response
   }
-})
+  acknowledged(update: UpdateManifest | null): void {
+    send(this.response, this.route === "static" ? okStatic : update === null ? okReport : okUpdate(update))
+  }
+  refused(): void {
+    send(this.response, unavailable)
+  }
+  rejected(breach: "undecodable" | "meaningless", message: string): void {
+    if (breach === "undecodable") send(this.response, prepared(InvalidRequest, message))
+    else if (this.route === "metrics") send(this.response, prepared(InvalidMetrics, message))
+    else send(this.response, prepared(InvalidStatic, message))
+  }
+}
 
 const limited = (seconds: number): Prepared =>
   prepared(RateLimited, "too many requests with a wrong secret from this network", ["Retry-After", String(seconds)])
@@ -148,8 +160,8 @@ const take = (
       if (text === "") {
         ticket.reject()
         send(response, noBody)
-      } else if (route === "static") ticket.statics(id, text, ending(route, response))
-      else ticket.report(id, text, addressOf(request), ending(route, response))
+      } else if (route === "static") ticket.statics(id, text, new Answering(route, response))
+      else ticket.report(id, text, addressOf(request), new Answering(route, response))
     },
     () => {
       ticket.reject()

@@ -25,3 +25,9 @@ export const lineOf = (text: string, max: number): Either.Either<string, string>
 /** Trimmed free text of at most `max` characters, in which lines and tabs may stand. */
 export const paragraphOf = (text: string, max: number): Either.Either<string, string> =>
   bounded(text.trim(), max, unprintableInText)
+
+const everyUnprintable = new RegExp(unprintable, "gu")
+
+/** A stranger's text as one line that `lineOf` would take: control characters left out, cut to `max` characters. */
+export const labelOf = (text: string, max: number): string =>
+  Array.from(text.replace(everyUnprintable, "").trim()).slice(0, max).join("").trim()

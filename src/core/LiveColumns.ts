@@ -56,8 +56,12 @@ export const rosterTrace = ({ view }: Row, guest: boolean): string =>
     ? `${view.statics?.receivedAt ?? 0}`
     : `${view.statics?.receivedAt ?? 0}|${view.version ?? ""}|${view.faults.map((fault) => fault.message).join(";")}`
 
+const { MAX_SAFE_INTEGER: wholeMax, MIN_SAFE_INTEGER: wholeMin } = Number
+/** Within what the frame's integers hold: one node with absurd figures must not spoil the frame of all. */
 const whole = (value: number | undefined, scale = 1): number =>
-  value === undefined || !Number.isFinite(value) ? -1 : Math.round(value * scale)
+  value === undefined || !Number.isFinite(value)
+    ? -1
+    : Math.min(Math.max(Math.round(value * scale), wholeMin), wholeMax)
 
 /** The fullest mount, per mille; -1 without mounts. */
 const fullest = (view: NodeView): number => {

@@ -12,12 +12,17 @@ export interface Titled {
   readonly displayOrder: number
 }
 
+/** The years 0 to 9999: RFC 3339 has four digits for them, and an offset may carry an agent's time past the end. */
+const firstMs = -62_167_219_200_000
+const lastMs = 253_402_300_799_999
+
 /** RFC 3339 UTC with whole seconds. */
-export const instant = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
+export const instant = (ms: number): string =>
+  `${new Date(Math.min(Math.max(ms, firstMs), lastMs)).toISOString().slice(0, 19)}Z`
 
 /** Configured threshold in seconds, or four report intervals of the node, whichever is larger (decision 29). */
 export const staleAfterSec = (view: NodeView, thresholdSec = 14): number =>
-  Math.max(thresholdSec, 4 * (view.statics?.body.report_interval_seconds ?? 3))
+  Math.min(Math.max(thresholdSec, 4 * (view.statics?.body.report_interval_seconds ?? 3)), Number.MAX_SAFE_INTEGER)
 
 export const osFamily = (os: string): Snapshot["system"]["os_family"] => {
   const word = os.toLowerCase()
@@ -200,7 +205,8 @@ export const snapshotText = (view: NodeView, titled: Titled, guest: boolean): st
   const wide = view.details?.wide
   if (wide === undefined || wide === null) return JSON.stringify(snapshot)
   const exact = (snapshot.network.by_interface ?? []).map((nic) => {
-    const digits = wide[nic.name]
+    // Counters read back from the journal have a prototype; an interface may be named like one of its members.
+    const digits = Object.hasOwn(wide, nic.name) ? wide[nic.name] : undefined
     return digits === undefined ? nic : { ...nic, bytes_recv: exactMark + digits[0], bytes_sent: exactMark + digits[1] }
   })
   return JSON.stringify({ ...snapshot, network: { ...snapshot.network, by_interface: exact } }).replace(

@@ -70,6 +70,8 @@ export class JournalStore extends Context.Tag("store/Journal")<
     readonly static: (id: NodeId) => StaticRow | undefined
     /** Rows with seq in (after, upTo], ascending, at most `limit`. */
     readonly tail: (after: number, upTo: number, limit: number) => ReadonlyArray<TailRow>
+    /** The same without the rows that their node's checkpoint covers: what a full replay folds. */
+    readonly uncovered: (after: number, upTo: number, limit: number) => ReadonlyArray<TailRow>
     /** The largest seq received before the instant, or 0. */
     readonly seqBefore: (receivedAt: number) => number
     /** Deletes at most `limit` rows with seq <= upTo; gives how many went. */
@@ -101,6 +103,9 @@ const prepare = (db: Sqlite.Database) => ({
   ),
   readTail: db.prepare(
     "SELECT seq, node_id AS nodeId, received_at AS receivedAt, vector, details FROM journal WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
+  ),
+  readUncovered: db.prepare(
+    "SELECT j.seq, j.node_id AS nodeId, j.received_at AS receivedAt, j.vector, j.details FROM journal j LEFT JOIN checkpoints c ON c.node_id = j.node_id WHERE j.seq > ? AND j.seq <= ? AND j.seq > coalesce(c.seq, 0) ORDER BY j.seq LIMIT ?"
   ),
   readCheckpoints: db.prepare(
     "SELECT node_id AS nodeId, seq, received_at AS receivedAt, vector, details FROM checkpoints WHERE node_id > ? ORDER BY node_id LIMIT ?"
@@ -187,6 +192,7 @@ const make = Effect.gen(function* () {
     statics: (after, limit) => on().readStatics.all(after, limit) as Array<StaticRow>,
     static: (id) => on().readStatic.get(id) as StaticRow | undefined,
     tail: (after, upTo, limit) => on().readTail.all(after, upTo, limit) as Array<TailRow>,
+    uncovered: (after, upTo, limit) => on().readUncovered.all(after, upTo, limit) as Array<TailRow>,
     seqBefore: (instant) => seqBefore(on(), instant),
     trim: (upTo, limit) => on().trim.run(upTo, limit).changes,
     probe: () => {

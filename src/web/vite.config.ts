@@ -5,6 +5,22 @@ import { defineConfig, loadEnv } from "vite"
 
 const folder = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
 
+interface ModuleInfo {
+  readonly isEntry: boolean
+  readonly importers: ReadonlyArray<string>
+}
+
+/**
+ * Whether the first page needs a module: the entry reaches it without a dynamic import. All of those go into one file;
+ * left alone, everything that a lazy page shares with the first one becomes a file and a request of its own.
+ */
+const isInitial = (id: string, infoOf: (id: string) => ModuleInfo | null, seen = new Set<string>()): boolean => {
+  if (seen.has(id)) return false
+  seen.add(id)
+  const info = infoOf(id)
+  return info !== null && (info.isEntry || info.importers.some((importer) => isInitial(importer, infoOf, seen)))
+}
+
 export default defineConfig(({ mode }) => ({
   root: folder("."),
   publicDir: folder("./public"),
@@ -17,6 +33,9 @@ export default defineConfig(({ mode }) => ({
     target: "es2022",
     // The page's policy allows no inline script or style, and every browser of this target preloads by itself.
     assetsInlineLimit: 0,
-    modulePreload: { polyfill: false }
+    modulePreload: { polyfill: false },
+    rollupOptions: {
+      output: { manualChunks: (id, { getModuleInfo }) => (isInitial(id, getModuleInfo) ? "app" : undefined) }
+    }
   }
 }))

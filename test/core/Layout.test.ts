@@ -148,6 +148,14 @@ describe("a layout fits a report", () => {
     expect(fits(layout, report)).toBe(false)
   })
 
+  it("no more once a ref is gone that said more than the name", () => {
+    const report = fullReport()
+    const layout = layoutOf(namesIn(report))
+    setAt(report, "metrics.disk.physical[0].ref", null)
+
+    expect(fits(layout, report)).toBe(false)
+  })
+
   it.each(["network", "disk.physical", "disk.logical", "disk.filesystems", "disk.base_io", "thermal.sensors"])(
     "no more once a device of %s is gone or two stand in another order",
     (path) => {

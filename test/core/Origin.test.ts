@@ -124,6 +124,14 @@ describe("a reboot", () => {
     expect(conflictAt(state, now + 60 * second)).toBeUndefined()
   })
 
+  it("seconds after a boot is applied at once, also when the clock went back with it", () => {
+    const state = emptyOrigin()
+    const first = measured(start + 4 * second, { bootedAt: start })
+    const again = measured(start + 9 * second, { bootedAt: start + 8 * second, clock: -day })
+
+    expect(judged(state, first, again)).toEqual(["apply", "apply"])
+  })
+
   it("is not undone by a late report from before it", () => {
     const { now, state } = running()
     const before = receivedAt(measured(now), now + 30 * second)

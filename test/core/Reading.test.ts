@@ -116,6 +116,15 @@ describe("a report that says nonsense", () => {
     expect(reading(path, to)).toEqual(refused("Meaningless", message))
   })
 
+  it("is told of too many elements before any comparison of them", () => {
+    expect(
+      reading(
+        "metrics.network",
+        many(257, () => nic("eth0"))
+      )
+    ).toEqual(refused("Meaningless", "metrics.network must hold at most 256 elements"))
+  })
+
   it("is refused with 422 for more RAID arrays than a node can have, though bad ones are forgiven", () => {
     const arrays = many(513, (i) => ({ name: `md${i}`, status: "active", health: "healthy", members: [] }))
 

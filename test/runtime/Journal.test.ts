@@ -7,6 +7,7 @@ import { Journal, rowsMax } from "../../runtime/Journal.ts"
 import { NodeId } from "../../schema/Ids.ts"
 import { type Disk, full, ioError, journalOn, makeDisk } from "../support/Disk.ts"
 import { pass, turns, until } from "../support/Engine.ts"
+import { sleep } from "../support/Program.ts"
 
 type Service = Context.Tag.Service<typeof Journal>
 
@@ -87,7 +88,6 @@ describe("the journal", () => {
         expect(disk.probes, `after ${waitMs} ms`).toBe(before + 1)
       }
       expect([journal.closed(), journal.room()]).toEqual(["database or disk is full", false])
-      process.stderr.write("flushed\n")
       disk.fault = undefined
       yield* TestClock.adjust("5 seconds")
 
@@ -102,7 +102,6 @@ describe("the journal", () => {
   test("opens the database again before it trusts it after an I/O error", (journal, disk) =>
     Effect.gen(function* () {
       yield* broken(journal, disk, [], ioError())
-      process.stderr.write("flushed\n")
       disk.fault = undefined
       yield* TestClock.adjust(250)
 
@@ -116,7 +115,6 @@ describe("the journal", () => {
     Effect.gen(function* () {
       yield* broken(journal, disk, [], ioError())
       disk.isBusy = true
-      process.stderr.write("flushed\n")
       disk.fault = undefined
       yield* TestClock.adjust(300)
       expect([disk.reopens, journal.room()]).toEqual([1, false])
@@ -131,7 +129,6 @@ describe("the journal", () => {
     Effect.gen(function* () {
       const settled: Array<string> = []
       yield* broken(journal, disk, settled, full())
-      process.stderr.write("flushed\n")
       disk.fault = undefined
       disk.seqFault = new Error("no idea")
       yield* pass(500, 250)
@@ -295,6 +292,21 @@ describe("group commit", () => {
       expect(settled).toEqual(["before true", "after true"])
     }))
 
+  test("is woken by a single row after a burst that was committed while it was offered", (journal) =>
+    Effect.gen(function* () {
+      const settled: Array<string> = []
+      for (let round = 1; round <= 5; round++) {
+        offer(journal, settled, "single")
+        yield* committedSoon(settled, round * 72 - 71)
+        for (let i = 0; i < 71; i++) offer(journal, settled, "burst")
+        yield* committedSoon(settled, round * 72)
+        // Longer than any wait for a commit, so that a timer left behind has done its harm.
+        yield* Effect.promise(() => sleep(12))
+      }
+
+      expect(settled.length).toBe(360)
+    }))
+
   test("lets a waiting caller know that everything offered before is settled", (journal) =>
     Effect.gen(function* () {
       const settled: Array<string> = []
@@ -333,7 +345,6 @@ const followsLedger = (stretches: ReadonlyArray<Stretch>) => {
     const journal = yield* Journal
     const settled = new Map<number, ReadonlyArray<boolean>>()
     for (const { fails, io, offers } of stretches) {
-      process.stderr.write(JSON.stringify({fails,io,offers})+"\n")
       if (fails) disk.fault = io ? ioError() : full()
       for (let i = 0; i < offers; i++) {
         const seq = journal.offerRow(offerOf, vector, 3, (committed) => {
@@ -343,7 +354,6 @@ const followsLedger = (stretches: ReadonlyArray<Stretch>) => {
         else expect(journal.room()).toBe(false)
       }
       yield* journal.flushed
-      process.stderr.write("flushed\n")
       disk.fault = undefined
       yield* Effect.whenEffect(
         until("the repair", () => disk.probes > 0 || journal.room()),

@@ -60,6 +60,7 @@ const storeOf = (disk: Disk) =>
     statics: () => [],
     static: () => undefined,
     tail: () => [],
+    uncovered: () => [],
     seqBefore: () => 0,
     trim: () => 0,
     bytes: () => 0

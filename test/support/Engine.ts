@@ -16,9 +16,11 @@ import { pause } from "../../runtime/Pause.ts"
 import * as Replay from "../../runtime/Replay.ts"
 import { NodeId } from "../../schema/Ids.ts"
 import type { UpdateManifest } from "../../schema/Upgrade.ts"
+import { Host } from "../../src/core/Layout.ts"
 import { step as coreStep } from "../../src/core/NodeState.ts"
+import { Vault } from "../../src/auth/Vault.ts"
 import * as JournalStore from "../../src/store/Journal.ts"
-import { quiet, stores, vault } from "../store/Support.ts"
+import { quiet, stores } from "../store/Support.ts"
 
 /** Where the test clock stands when an engine starts: a whole second, and a time that is not "never". */
 export const epoch = 1_800_000_000_000
@@ -37,9 +39,36 @@ export interface EngineOptions {
 
 export const secretOf = (id: number): string => `secret-of-${id}`
 
-const seed = (count: number, visible: number) =>
+/** A store that throws `fault` whenever it is to write, and a step that throws for reports of this CPU load. */
+export const makeFaults = () => {
+  const faults = {
+    fault: undefined as Error | undefined,
+    /** CPU load, of live reports and of replayed rows alike. */
+    poison: undefined as number | undefined,
+    wrap: (store: Store): Store => ({
+      ...store,
+      write: (batch) => {
+        if (faults.fault !== undefined) throw faults.fault
+        store.write(batch)
+      },
+      probe: () => {
+        if (faults.fault !== undefined) throw faults.fault
+        store.probe()
+      }
+    }),
+    step: ((state, message, intern) => {
+      if (message._tag === "Sample" && message.vector[Host.cpuUsage] === faults.poison) throw new Error("poison")
+      return coreStep(state, message, intern)
+    }) satisfies Replay.Step as Replay.Step
+  }
+  return faults
+}
+
+/** Puts nodes with ids from 1 on into an empty database at once; guests see the first `visible`. */
+export const seed = (count: number, visible: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const vault = yield* Vault
     if ((yield* sql.unsafe("SELECT id FROM nodes LIMIT 1")).length > 0) return
     const rows = Array.from({ length: count }, (_, i) => ({
       digest: vault.digest(secretOf(i + 1)),
@@ -194,6 +223,16 @@ export const post = (intake: IntakeService, id: number, body: unknown): Array<An
     NodeId.make(id),
     text,
     "192.0.2.7",
+    endingOf((answer) => void answers.push(answer))
+  )
+  return answers
+}
+
+export const postStatic = (intake: IntakeService, id: number, body: unknown): Array<Answer> => {
+  const answers: Array<Answer> = []
+  intake.open().statics(
+    NodeId.make(id),
+    JSON.stringify(body),
     endingOf((answer) => void answers.push(answer))
   )
   return answers

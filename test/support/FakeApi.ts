@@ -95,6 +95,7 @@ export class FakeApi {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? "/", "http://fake")
     if (!url.pathname.startsWith("/api/")) return this.#file(url.pathname, response)
+    response.setHeader("date", new Date(this.now()).toUTCString())
     const path = url.pathname.length > 5 ? url.pathname.replace(/\/$/, "") : url.pathname
     this.calls.push(`${request.method ?? ""} ${path}${url.search}`)
     if (this.isDown) return void request.socket.destroy()

@@ -206,6 +206,7 @@ describe.skipIf(!hasBrowser)("an administrator", { timeout: 30_000 }, () => {
     const [title = ""] = titlesOf()
     await page.getByRole("button", { name: `Delete ${title}` }).click()
     await page.keyboard.press("Escape")
+    await until(() => page.evaluate("document.activeElement.getAttribute('aria-label')"), `Delete ${title}`)
     expect(titlesOf()).toContain(title)
     await page.getByRole("button", { name: `Delete ${title}` }).click()
     await page.getByRole("button", { name: "Delete node" }).click()

@@ -181,7 +181,7 @@ describe.skipIf(!hasBrowser)("the pages", { timeout: 40_000 }, () => {
     expect(await page.getByRole("img", { name: /^CPU\. Usage: now \d+%, lowest \d+%, highest \d+%$/ }).count()).toBe(1)
     const cpu = page.locator(".chart").first()
     await cpu.getByText("Show as table").click()
-    expect(await cpu.getByRole("row").count()).toBe(13)
+    await until(() => cpu.getByRole("row").count(), 13)
     await cpu.getByRole("img").focus()
     await page.keyboard.press("ArrowLeft")
     expect(await page.locator(".cursor").count()).toBe(4)

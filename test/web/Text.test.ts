@@ -6,7 +6,9 @@ import { catalogue } from "../../schema/Errors.ts"
 import { adminChinese } from "../../src/web/pages/admin/AdminChinese.ts"
 import { adminEnglish } from "../../src/web/pages/admin/AdminEnglish.ts"
 import { chinese } from "../../src/web/text/Chinese.ts"
+import { chineseErrors } from "../../src/web/text/ChineseErrors.ts"
 import { english } from "../../src/web/text/English.ts"
+import { englishErrors } from "../../src/web/text/EnglishErrors.ts"
 import { makeFormat, unknown } from "../../src/web/text/Format.ts"
 
 const format = makeFormat("en", english.units)
@@ -67,6 +69,6 @@ describe("the catalogues", () => {
   it("say in both languages what every error code of the service means", () => {
     const codes = [...new Set(catalogue.map((one) => one.code)), "network", "timeout"]
 
-    for (const { errors } of [english, chinese]) expect(codes.filter((code) => !errors[code])).toEqual([])
+    for (const errors of [englishErrors, chineseErrors]) expect(codes.filter((code) => !errors[code])).toEqual([])
   })
 })

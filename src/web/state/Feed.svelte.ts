@@ -1,6 +1,7 @@
 // The overview's loop: asks for live frames and puts them into the one Fleet of this tab.
 import { untrack } from "svelte"
 import type { LiveFrame } from "../../../schema/Live.ts"
+import { Failure } from "../api/Failure.ts"
 import { Fleet } from "../fleet/Fleet.ts"
 import { link } from "./Link.svelte.ts"
 import { session } from "./Session.svelte.ts"
@@ -12,13 +13,23 @@ class Feed {
   /** Raised with every roster. */
   rosterVersion = $state(0)
   isLoaded = $state(false)
+  /**
+   * Service time in ms by which the fleet is judged. Until this run had its first contact it is the time of the last
+   * frame: whoever comes back from another page must not see old figures turn stale for a moment.
+   */
+  now = $derived.by(() => (this.#isCurrent ? link.now : this.#frameNow))
+  #isCurrent = $state(false)
+  #frameNow = $state(0)
   #etag: string | null = null
   #pollMs = 3000
   #viewer = ""
 
   /** Starts polling; the returned function stops it. Another viewer starts from nothing. */
   run(viewer: string): () => void {
-    if (viewer !== this.#viewer) untrack(() => this.#reset())
+    untrack(() => {
+      this.#isCurrent = false
+      if (viewer !== this.#viewer) this.#reset()
+    })
     this.#viewer = viewer
     return link.run((signal) => this.#load(signal, true))
   }
@@ -29,7 +40,11 @@ class Feed {
       signal,
       etag: seq === null ? null : this.#etag
     })
-    if (answer.status === 304) return this.#pollMs
+    signal.throwIfAborted()
+    if (answer.status === 304) {
+      this.#isCurrent = true
+      return this.#pollMs
+    }
     const frame = answer.body as LiveFrame
     if (frame.viewer === "guest" && session.isAdmin) {
       if (mayRepeat && (await session.recover())) return this.#load(signal, false)
@@ -41,7 +56,12 @@ class Feed {
     this.#etag = answer.headers.get("etag")
     this.#pollMs = frame.poll_ms
     const revision = this.fleet.rosterRevision
-    if (!this.fleet.apply(frame)) return mayRepeat ? this.#load(signal, false) : this.#pollMs
+    if (!this.fleet.apply(frame)) {
+      if (mayRepeat) return this.#load(signal, false)
+      throw new Failure(answer.status, "invalid_json_response", "The frame does not fit its roster.")
+    }
+    this.#frameNow = frame.now
+    this.#isCurrent = true
     this.isLoaded = true
     this.version++
     if (this.fleet.rosterRevision !== revision) this.rosterVersion++

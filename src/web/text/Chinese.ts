@@ -1,10 +1,8 @@
 // Every text of the app in Chinese.
 import type { Catalogue } from "./Catalogue.ts"
-import { chineseErrors } from "./ChineseErrors.ts"
 
 export const chinese: Catalogue = {
   units: { day: "天", hour: "时", minute: "分", second: "秒", gap: "" },
-  errors: chineseErrors,
   shell: {
     skip: "跳到正文",
     home: "总览",
@@ -47,7 +45,7 @@ export const chinese: Catalogue = {
     online: "上报正常",
     stale: "最近一次上报已超时",
     offline: "长时间未上报",
-    waiting: "尚未上报过"
+    waiting: "等待首次上报"
   },
   overview: {
     title: "总览",
@@ -90,7 +88,6 @@ export const chinese: Catalogue = {
     now: "刚刚",
     never: "从未",
     ago: (age: string) => `${age}前`,
-    awaited: "等待首次上报",
     outdated: "客户端版本过旧",
     hidden: "对访客隐藏",
     fault: "故障",
@@ -116,6 +113,7 @@ export const chinese: Catalogue = {
     notReported: "未上报",
     showAll: (count: number) => `显示全部 ${count} 项`,
     lastMinutes: "最近几分钟",
+    oldFigures: (age: string) => `最近一次上报在${age}前,以下均为当时的数据。`,
     noRecent: "最近几分钟还没有样本。",
     charts: { cpu: "CPU", mem: "内存", network: "网络", disk: "磁盘" },
     series: { usage: "使用率", recv: "入站", sent: "出站", read: "读", write: "写" },
@@ -163,7 +161,6 @@ export const chinese: Catalogue = {
       out: "出站",
       received: "已接收",
       sent: "已发送",
-      model2: "型号与路径",
       health: "健康",
       temperature: "温度",
       hours: "通电时间",

@@ -1,11 +1,9 @@
 // Every text of the app in English; its type is the catalogue that other languages must fill.
-import { englishErrors } from "./EnglishErrors.ts"
 
 const plural = (count: number, one: string, many: string): string => (count === 1 ? one : many)
 
 export const english = {
   units: { day: "d", hour: "h", minute: "m", second: "s", gap: " " },
-  errors: englishErrors,
   shell: {
     skip: "Skip to content",
     home: "Overview",
@@ -48,7 +46,7 @@ export const english = {
     online: "Reports arrive in time",
     stale: "The last report is late",
     offline: "No report for a long time",
-    waiting: "Never reported yet"
+    waiting: "Waiting for the first report"
   },
   overview: {
     title: "Overview",
@@ -91,7 +89,6 @@ export const english = {
     now: "now",
     never: "never",
     ago: (age: string) => `${age} ago`,
-    awaited: "Waiting for first report",
     outdated: "Agent is outdated",
     hidden: "Hidden from guests",
     fault: "Fault",
@@ -117,6 +114,7 @@ export const english = {
     notReported: "Not reported",
     showAll: (count: number) => `Show all ${count}`,
     lastMinutes: "Last minutes",
+    oldFigures: (age: string) => `The last report came ${age} ago. Everything below is from then.`,
     noRecent: "No samples of the last minutes yet.",
     charts: { cpu: "CPU", mem: "Memory", network: "Network", disk: "Disk" },
     series: { usage: "Usage", recv: "In", sent: "Out", read: "Read", write: "Write" },
@@ -164,7 +162,6 @@ export const english = {
       out: "Out",
       received: "Received",
       sent: "Sent",
-      model2: "Model and path",
       health: "Health",
       temperature: "Temp.",
       hours: "Powered on",

@@ -65,37 +65,36 @@ export const makeFormat = (localeName: string, units: Units): Format => {
     return `${decimals(rest, step > 0 && rest < 9.95 ? 1 : 0)} ${names[step] ?? ""}`
   }
 
-  const parts = (sec: number): ReadonlyArray<readonly [number, string]> => [
-    [Math.floor(sec / daySec), units.day],
-    [Math.floor((sec % daySec) / hourSec), units.hour],
-    [Math.floor((sec % hourSec) / minuteSec), units.minute],
-    [Math.floor(sec % minuteSec), units.second]
-  ]
-
-  const largest = (sec: number, count: number): string => {
-    if (!Number.isFinite(sec) || sec < 0) return unknown
-    const all = parts(sec)
-    const first = all.findIndex(([size]) => size > 0)
-    if (first < 0) return `0${units.second}`
-    return all
-      .slice(first, first + count)
-      .filter(([size], index) => index === 0 || size > 0)
-      .map(([size, unit]) => `${whole.format(size)}${unit}`)
-      .join(units.gap)
-  }
-
   return {
     integer: (value) => whole.format(value),
     percent: (value) => percent.format(value),
     decimal: decimals,
     bytes: (value) => scaled(value, 1024, binary),
     rate: (value) => scaled(value, 1000, decimal),
-    duration: (sec) => largest(sec, 2),
-    age: (ms) => largest(Math.max(0, ms) / 1000, 1),
+    duration: (sec) => largest(sec, 2, units, whole),
+    age: (ms) => largest(Math.max(0, ms) / 1000, 1, units, whole),
     time: (ms) => time.format(ms),
     dateTime: (text) => {
       const ms = Date.parse(text)
       return Number.isNaN(ms) ? unknown : dateTime.format(ms)
     }
   }
+}
+
+/** The `count` largest parts of a number of seconds, without those that are zero. */
+const largest = (sec: number, count: number, units: Units, whole: Intl.NumberFormat): string => {
+  if (!Number.isFinite(sec) || sec < 0) return unknown
+  const parts = [
+    [Math.floor(sec / daySec), units.day],
+    [Math.floor((sec % daySec) / hourSec), units.hour],
+    [Math.floor((sec % hourSec) / minuteSec), units.minute],
+    [Math.floor(sec % minuteSec), units.second]
+  ] as const
+  const first = parts.findIndex(([size]) => size > 0)
+  if (first < 0) return `0${units.second}`
+  return parts
+    .slice(first, first + count)
+    .filter(([size], index) => index === 0 || size > 0)
+    .map(([size, unit]) => `${whole.format(size)}${unit}`)
+    .join(units.gap)
 }

@@ -143,6 +143,7 @@ export const adminChinese: AdminCatalogue = {
     depth: "队列",
     restarts: "重启次数",
     lastError: "最近错误",
+    more: (count: string) => `另有 ${count} 个正在运行`,
     states: { running: "运行中", restarting: "重启中", parked: "已停放", stopped: "已停止" },
     none: "无"
   }

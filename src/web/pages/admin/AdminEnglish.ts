@@ -143,6 +143,7 @@ export const adminEnglish = {
     depth: "Queue",
     restarts: "Restarts",
     lastError: "Last error",
+    more: (count: string) => `and ${count} more that run`,
     states: { running: "Running", restarting: "Restarting", parked: "Parked", stopped: "Stopped" },
     none: "none"
   }

@@ -1,7 +1,7 @@
 // What went wrong with a change, in the reader's language, and at which field.
 import { failureOf } from "../../api/Failure.ts"
-import { locale } from "../../state/Locale.svelte.ts"
 import { notice } from "../../state/Notice.svelte.ts"
+import { errorText } from "../../text/ErrorTexts.ts"
 
 const fieldOf: Readonly<Record<string, string>> = {
   invalid_name: "name",
@@ -21,7 +21,7 @@ export interface Explained {
 
 export const explain = (thrown: unknown): Explained => {
   const failure = failureOf(thrown)
-  return { field: fieldOf[failure.code] ?? "", text: locale.text.errors[failure.code] ?? failure.message }
+  return { field: fieldOf[failure.code] ?? "", text: errorText(failure) }
 }
 
 /** For changes without a form: says it at the foot of the page. */
