@@ -45,6 +45,7 @@ export class Audience {
   private seq: number
   private rosterSeq: number
   private rosterText = ""
+  private orders = ""
   private ticks: Array<Tick> = []
   private readonly frames = new Map<number, Frame>()
   private seenRevision = -1
@@ -104,7 +105,9 @@ export class Audience {
     const groupNames = new Map(this.source.groups().map(({ id, name }) => [id as number, name]))
     const context: RosterContext = { guest, groupNames, isOutdated: this.source.isOutdated }
     const text = JSON.stringify(rosterOf(rows, context))
-    if (text === this.rosterText) return false
+    const orders = rows.map(({ record }) => record.displayOrder).join()
+    if (text === this.rosterText && orders === this.orders) return false
+    this.orders = orders
     this.rosterText = text
     return true
   }

@@ -206,7 +206,7 @@ export class NodeActor {
       return
     }
     const due = applied && ++this.sinceCheckpoint >= checkpointEvery
-    const shown = applied ? shownBy(state) : undefined
+    const shown = shownBy(state)
     const seq = shared.journal.offerRow(
       {
         nodeId: this.id,
@@ -220,7 +220,8 @@ export class NodeActor {
         if (!committed) return this.undo(reply)
         this.settledSeq = seq
         if (due) this.checkpointSeq = Math.max(this.checkpointSeq, seq)
-        if (shown !== undefined) this.publish(receivedAt, shown, written)
+        if (applied) this.publish(receivedAt, shown, written)
+        else this.publishFaults(shown.faults)
         reply.acknowledge(update, applied)
       }
     )
@@ -262,6 +263,14 @@ export class NodeActor {
     view.details = shown.details
     view.version = shown.version
     view.faults = shown.faults
+    view.revision = ++this.shared.revision
+  }
+
+  /** A second agent's report changes no figure, but it is what tells of the second agent. */
+  private publishFaults(faults: NodeView["faults"]): void {
+    const { view } = this
+    if (faults.length === view.faults.length) return
+    view.faults = faults
     view.revision = ++this.shared.revision
   }
 

@@ -79,12 +79,18 @@ const fromCheckpoint = (row: CheckpointRow, intern: Intern, pool: WindowPool): R
   }
 }
 
+/** The node is given up for this pass; its window's memory goes back, because nobody will take the state over. */
+const fail = (node: Restored, message: string): void => {
+  node.failure = message
+  node.state.window.release()
+}
+
 const fold = (node: Restored, row: TailRow, intern: Intern, step: Step): void => {
   if (row.seq <= node.checkpointSeq || node.failure !== undefined) return
   try {
     foldRow(node, row, intern, step)
   } catch (cause) {
-    node.failure = `row ${row.seq} of the journal cannot be replayed: ${String(cause)}`
+    fail(node, `row ${row.seq} of the journal cannot be replayed: ${String(cause)}`)
   }
 }
 const foldRow = (node: Restored, row: TailRow, intern: Intern, step: Step): void => {
@@ -159,11 +165,12 @@ interface Tools {
 }
 
 const foldStatic = (node: Restored, row: StaticRow, { intern, step }: Tools): void => {
+  if (node.failure !== undefined) return
   try {
     const body = JSON.parse(row.body) as Static
     step(node.state, { _tag: "StaticReceived", receivedAt: row.receivedAt, body }, intern)
   } catch (cause) {
-    node.failure = `the Static of node ${row.nodeId} cannot be read: ${String(cause)}`
+    fail(node, `the Static of node ${row.nodeId} cannot be read: ${String(cause)}`)
   }
 }
 

@@ -34,12 +34,14 @@ const effect = async () => {
 const tsc = () =>
   run("typescript/bin/tsc", "--noEmit", "--incremental", "--tsBuildInfoFile", join(cache, "tsc/tsconfig.tsbuildinfo"))
 
+const tscWeb = () => run("typescript/bin/tsc", "-p", "test/web", "--noEmit")
 const svelte = () => run("svelte-check/bin/svelte-check", "--tsconfig", "src/web/tsconfig.json", "--fail-on-warnings")
 
 // The longest first, so that the short ones fill the gap at the end.
 const checks = [
   { name: "effect diagnostics", start: effect },
   { name: "tsc", start: tsc },
+  { name: "tsc of the page's tests", start: tscWeb },
   { name: "svelte-check", start: svelte, needs: "src/web/index.html" },
   {
     name: "architecture",

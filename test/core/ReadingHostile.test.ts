@@ -156,7 +156,7 @@ describe("text at the edge", () => {
           for (const read of readers) expect(read(text)._tag).not.toBe("Read")
         }
       ),
-      { numRuns: 1000 }
+      { numRuns: 400 }
     )
     expectCleanPrototypes()
   })
@@ -170,7 +170,7 @@ describe("text at the edge", () => {
 
         expect(["Read", "Undecodable", "Meaningless"]).toContain(readReport(scratched)._tag)
       }),
-      { numRuns: 1000 }
+      { numRuns: 400 }
     )
     expectCleanPrototypes()
   })

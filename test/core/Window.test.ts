@@ -10,7 +10,7 @@ interface Sample {
 }
 /** The same window as a list of samples, as its documentation has it. */
 class NaiveWindow {
-  samples: ReadonlyArray<Sample> = []
+  samples: Array<Sample> = []
   private size = hostSize
 
   push(at: number, vector: Float64Array, size: number): void {
@@ -22,12 +22,8 @@ class NaiveWindow {
       }))
       this.size = size
     }
-    const values = Array.from(vector.subarray(0, size), Math.fround)
-    this.samples = [...this.samples, { at, values }].slice(-limit)
-  }
-
-  clear(): void {
-    this.samples = []
+    this.samples.push({ at, values: Array.from(vector.subarray(0, size), Math.fround) })
+    if (this.samples.length > limit) this.samples.shift()
   }
 }
 
@@ -36,12 +32,15 @@ const contents = (window: Window): ReadonlyArray<Sample> =>
     at: window.timeAt(i),
     values: Array.from({ length: window.size }, (_, series) => window.valueAt(i, series))
   }))
+/** As one text: tens of thousands of numbers are compared at once, and NaN stays visible. */
+const asText = (samples: ReadonlyArray<Sample>): string =>
+  samples.map(({ at, values }) => `${at}: ${values.join(" ")}`).join("\n")
 const vectorOf = (size: number, seed: number): Float64Array =>
   Float64Array.from({ length: size }, (_, i) => (i % 7 === 3 ? Number.NaN : seed * 1000.1 + i))
 
 /** Few sizes, so that rows of the same one fill and wrap a window: the smallest, usual ones, and one past a slot. */
 const sizes = fc.constantFrom(hostSize, hostSize + 12, 100, 250, Math.floor(windowValues / 10), windowValues / 4)
-const pushes = fc.array(fc.record({ size: sizes, times: fc.integer({ min: 1, max: 130 }) }), {
+const pushes = fc.array(fc.record({ size: sizes, times: fc.integer({ min: 1, max: 70 }) }), {
   minLength: 1,
   maxLength: 6
 })
@@ -63,11 +62,11 @@ describe("a window", () => {
             naive.push(at, vector, size)
           }
 
-          expect(contents(window)).toEqual(naive.samples)
+          expect(asText(contents(window)) === asText(naive.samples)).toBe(true)
         }
         window.release()
       }),
-      { numRuns: 60 }
+      { numRuns: 25 }
     )
   })
 
@@ -133,7 +132,7 @@ describe("a pool of windows", () => {
     }
     const taken = Array.from({ length: WindowPool.slabWindows }, () => pool.take().values)
 
-    expect(new Set(taken.map((values) => values.buffer))).toEqual(new Set([first.values.buffer]))
+    expect(taken.every((values) => values.buffer === first.values.buffer)).toBe(true)
     expect(new Set(taken.map((values) => values.byteOffset)).size).toBe(WindowPool.slabWindows)
   })
 

@@ -141,7 +141,7 @@ describe("text from an agent", () => {
         // Escaped or a character of its own: what is below a space never stands in JSON as it is.
         // eslint-disable-next-line no-control-regex
         expect(answer.text.slice(0, -1)).not.toMatch(/[\u0000-\u001f]/)
-        expect(headerNames(answer).filter((name) => name === "set-cookie" || name.startsWith("a"))).toEqual([])
+        expect(headerNames(answer).filter((name) => /cookie|evil/.test(name))).toEqual([])
       }
       await ask("DELETE", `/api/admin/nodes/${node.id}`)
     })
@@ -260,14 +260,10 @@ describe("the log", () => {
       await call("POST", "/api/node/metrics", { "x-node-secret": secret }, { version: text })
     }
     for (const address of ["<script>", "\x9b31m", "::1%eth0", "unknown", "a".repeat(9000), '"; evil="1']) {
-      const request = [
-        "POST /api/auth/login HTTP/1.1",
-        "Host: x",
-        "Content-Type: application/json",
-        "Content-Length: 41"
-      ]
-      const body = '{"password":"wrong","persistence":"session"}'.slice(0, 41)
-      await exchange(port, head(...request, `X-Forwarded-For: ${address}`, `User-Agent: ${address}`) + body)
+      const body = '{"password":"wrong","persistence":"session"}'
+      const request = ["POST /api/auth/login HTTP/1.1", "Host: x", "Content-Type: application/json"]
+      const claims = [`X-Forwarded-For: ${address}`, `User-Agent: ${address}`, `Content-Length: ${body.length}`]
+      await exchange(port, head(...request, ...claims) + body)
       await call(
         "POST",
         "/api/auth/login",

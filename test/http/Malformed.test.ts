@@ -128,16 +128,8 @@ const oddReports: ReadonlyArray<readonly [what: string, body: () => string | Buf
   ["interfaces called __proto__ and constructor", () => nics(["__proto__", "constructor", "hasOwnProperty"])],
   ["a lone surrogate in a name", () => withRaw('"\\ud800"')],
   ["escaped control characters in a name", () => withRaw('"a\\u0000\\u001b[31m\\r\\nb"')],
-  [
-    "bytes that are no UTF-8 in a name",
-    () =>
-      Buffer.concat([
-        ...withRaw('"@"')
-          .split("@")
-          .map((part) => Buffer.from(part))
-          .flatMap((part, i) => (i === 0 ? [part, Buffer.from([0xff, 0xc3])] : [part]))
-      ])
-  ],
+  // An agent on an old code page: its name is read with replacement characters rather than never.
+  ["bytes that are no UTF-8 in a name", () => Buffer.from(withRaw('"caf\u00e9\u00e9"'), "latin1")],
   ["an unknown member nested 10,000 deep", () => text(reportOf()).replace("{", `{"extra":${nested(10_000)},`)],
   ["a malformed SMART piece", () => inDisk({ smart: { status: 5, devices: "none" } })],
   ["a SMART piece nested 10,000 deep", () => inDisk({ smart: "@@" }).replace('"@@"', nested(10_000))],

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import type { SystemStatus } from "../../schema/System.ts"
+import { exchange, head } from "../support/Raw.ts"
 import {
   addNode,
   agentOf,
@@ -159,6 +160,52 @@ describe("a report", () => {
     const headers = { "content-type": "application/json; charset=utf-8", "x-node-secret": `  ${node.secret}\t ` }
     const answer = await service.call("POST", "/api/node/metrics", headers, JSON.stringify(reportOf()))
     expect(answer.status).toBe(200)
+  })
+})
+
+describe("a report in chunks", () => {
+  it("is taken like one that says its length", async () => {
+    const body = JSON.stringify(reportOf())
+    const chunks = [body.slice(0, 100), body.slice(100)].map((part) => `${part.length.toString(16)}\r\n${part}\r\n`)
+    const lines = ["Host: x", "Content-Type: application/json", `X-Node-Secret: ${node.secret}`]
+    const request = head("POST /api/node/metrics HTTP/1.1", ...lines, "Transfer-Encoding: chunked")
+    const answer = await exchange(service.port, `${request}${chunks.join("")}0\r\n\r\n`)
+
+    expect([answer?.status, answer?.body]).toEqual([200, '{"ok":true,"update":null}\n'])
+  })
+})
+
+describe("the address of a node", () => {
+  const addressIn = async (on: Service, id: number): Promise<unknown> => {
+    const list = (await on.call("GET", "/api/admin/nodes", await signIn(on))).json
+    return (list as ReadonlyArray<{ readonly id: number; readonly ip?: string }>).find((one) => one.id === id)?.ip
+  }
+  const claim = { "x-forwarded-for": "203.0.113.7, 198.51.100.9" }
+
+  it("is the last hop that no trusted proxy vouched for, and the socket's where none is trusted", async () => {
+    const open = await startService({ trustedProxies: [] })
+    const other = await addNode(open, await signIn(open))
+    for (const [on, { secret }] of [
+      [service, node],
+      [open, other]
+    ] as const) {
+      await on.call("POST", "/api/node/metrics", { ...agentOf(secret), ...claim }, JSON.stringify(reportOf()))
+    }
+
+    expect(await addressIn(service, node.id)).toBe("198.51.100.9")
+    expect(await addressIn(open, other.id)).toBe("127.0.0.1")
+    await open.stop()
+  })
+
+  it("cannot be chosen anew for every guess where no proxy is trusted", async () => {
+    const open = await startService({ trustedProxies: [] })
+    const codes: Array<string> = []
+    for (let i = 0; i < 61; i++) {
+      const headers = { ...agentOf("guess"), "x-forwarded-for": `203.0.${i}.1` }
+      codes.push(codeOf(await open.call("POST", "/api/node/metrics", headers, "{}")))
+    }
+    expect(codes.at(-1)).toBe("429 rate_limited")
+    await open.stop()
   })
 })
 

@@ -210,13 +210,15 @@ describe("Invariant 2: a report is applied once", () => {
         const rival = { hostname: "other", bootAt: epoch - 5_000_000, cpu: 0.9 }
         yield* send(1, { at: at(1) })
         yield* send(1, { at: at(2), ...rival })
-        yield* send(1, { at: at(4) })
-        expect((yield* viewOf(1))?.details?.hostname).toBe("other")
-        yield* send(1, { at: at(5), ...rival })
-
+        expect((yield* viewOf(1))?.faults).toEqual([])
+        expect(yield* send(1, { at: at(4) })).toEqual(ok)
         const view = yield* viewOf(1)
         expect([view?.details?.hostname, view?.vector[1]]).toEqual(["other", 0.9])
         expect(view?.faults.map(({ kind }) => kind)).toEqual(["two_agents"])
+
+        yield* send(1, { at: at(5), ...rival })
+        expect((yield* viewOf(1))?.vector[0]).toBe(at(5))
+        expect((yield* viewOf(1))?.faults).toEqual(view?.faults)
       })
     )
   )

@@ -1,6 +1,6 @@
 // Owns the engine as tests run it: the real layers on a database of their own, with a store and a step that can be made to fail.
 import { SqlClient } from "@effect/sql"
-import { Context, Effect, Layer, TestClock } from "effect"
+import { Context, Effect, Layer, Logger, TestClock } from "effect"
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -16,11 +16,14 @@ import { pause } from "../../runtime/Pause.ts"
 import * as Replay from "../../runtime/Replay.ts"
 import { NodeId } from "../../schema/Ids.ts"
 import type { UpdateManifest } from "../../schema/Upgrade.ts"
-import { Host } from "../../src/core/Layout.ts"
+import { Host, layoutOf, namesOf } from "../../src/core/Layout.ts"
 import { step as coreStep } from "../../src/core/NodeState.ts"
 import { Vault } from "../../src/auth/Vault.ts"
+import { Groups } from "../../src/store/Groups.ts"
 import * as JournalStore from "../../src/store/Journal.ts"
-import { quiet, stores } from "../store/Support.ts"
+import { Nodes } from "../../src/store/Nodes.ts"
+import { Settings } from "../../src/store/Settings.ts"
+import { database, quiet } from "../store/Support.ts"
 
 /** Where the test clock stands when an engine starts: a whole second, and a time that is not "never". */
 export const epoch = 1_800_000_000_000
@@ -35,6 +38,8 @@ export interface EngineOptions {
   readonly visible?: number
   readonly step?: Replay.Step
   readonly wrap?: (store: Store) => Store
+  /** Takes every log line with its annotations; without it nothing is logged. */
+  readonly logs?: Array<string>
 }
 
 export const secretOf = (id: number): string => `secret-of-${id}`
@@ -83,6 +88,12 @@ export const seed = (count: number, visible: number) =>
     yield* sql.unsafe("INSERT INTO node_group_members (node_id, group_id) SELECT id, 1 FROM nodes")
   })
 
+const capture = (lines: Array<string>) =>
+  Logger.replace(
+    Logger.defaultLogger,
+    Logger.map(Logger.logfmtLogger, (line) => void lines.push(line))
+  )
+
 /** Everything below the intake and the boards, and these two; without retention, which has its own tests. */
 export const engine = (options: EngineOptions = {}) => {
   const { filename = ":memory:", nodes = 1, step = coreStep, visible = nodes, wrap = (store) => store } = options
@@ -91,7 +102,8 @@ export const engine = (options: EngineOptions = {}) => {
     Effect.map(JournalStore.JournalStore, (store) => JournalStore.JournalStore.of(wrap(store)))
   ).pipe(Layer.provide(JournalStore.layer))
   const storage = Layer.merge(journalStore, Layer.effectDiscard(seed(nodes, visible))).pipe(
-    Layer.provideMerge(stores({ filename }))
+    Layer.provideMerge(Layer.mergeAll(Nodes.layer, Groups.layer, Settings.layer)),
+    Layer.provideMerge(database(filename))
   )
   return Layer.mergeAll(Intake.layer, FrontBoard.layer).pipe(
     Layer.provideMerge(NodeSupervisor.layer),
@@ -99,7 +111,7 @@ export const engine = (options: EngineOptions = {}) => {
     Layer.provideMerge(Layer.mergeAll(Journal.layer, NodeRoster.layer)),
     Layer.provideMerge(Layer.mergeAll(FiberRegister.layer, BundledVersion.none)),
     Layer.provideMerge(storage),
-    Layer.provide(quiet)
+    Layer.provide(options.logs === undefined ? quiet : capture(options.logs))
   )
 }
 
@@ -108,7 +120,7 @@ export const inEngine = <A, E, R>(body: Effect.Effect<A, E, R>, options: EngineO
   Effect.gen(function* () {
     if ((yield* TestClock.currentTimeMillis) < epoch) yield* TestClock.setTime(epoch)
     return yield* body.pipe(Effect.provide(engine(options)))
-  }).pipe(Effect.provide(quiet))
+  })
 
 /** A file name in a folder that is removed afterwards. */
 export const onDisk = <A, E, R>(body: (file: string) => Effect.Effect<A, E, R>) =>
@@ -263,7 +275,9 @@ export const viewOf = (id: number) =>
   Effect.map(NodeSupervisor.NodeSupervisor, (supervisor) => {
     const view = supervisor.view(NodeId.make(id))
     if (view === undefined) return undefined
-    const { details, faults, layout, receivedAt, statics, vector, version } = view
+    const { details: kept, faults, layout, receivedAt, statics, vector, version } = view
+    // Kept names are as good as the layout made of them.
+    const details = kept && { ...kept, layout: namesOf(layoutOf(kept.layout)) }
     return structuredClone({ details, faults, layout, receivedAt, statics, vector, version })
   })
 
