@@ -166,7 +166,7 @@ const make = Effect.gen(function* () {
     statics: (id, text, ending) => takeStatic(tools, id, text, ending)
   }
   return Intake.of({
-    identify: (secret) => roster.bySecret(secret)?.id,
+    identify: roster.idBySecret,
     open: () => {
       ledger.open()
       return ticket

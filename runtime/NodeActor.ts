@@ -19,13 +19,14 @@ import {
 import { emptyView, type NodeView } from "../src/core/NodeView.ts"
 import { noUpgrade, requested, type UpgradeState } from "../src/core/Upgrade.ts"
 import { untitled } from "../src/store/Journal.ts"
+import { encoded } from "../src/core/VectorCode.ts"
 import type { Journal } from "./Journal.ts"
 import type { Context } from "effect"
 
 /** Messages that wait while the actor restarts; an agent sends one every few seconds and waits for its answer. */
 export const mailboxMax = 8
-/** Applied reports between two checkpoints: replay of a node folds at most so many rows, a minute's worth at 3 s. */
-export const checkpointEvery = 20
+/** Applied reports between two checkpoints: replay of a node folds at most so many rows, some 100 s at 3 s. */
+export const checkpointEvery = 32
 /** Crashes in a row after which a node is parked: its reports are refused at once until a restart succeeds. */
 export const parkAfter = 5
 
@@ -147,7 +148,7 @@ export class NodeActor {
     // Only a quiet node: with a report in flight the state is ahead of the published vector.
     if (checkpoint === undefined || this.settledSeq !== this.lastSeq) return false
     const { lastSeq, view } = this
-    const vector = Buffer.from(view.vector.buffer, view.vector.byteOffset, view.vector.byteLength)
+    const vector = encoded(view.vector)
     this.shared.journal.offer(
       {
         kind: "checkpoint",

@@ -23,6 +23,8 @@ export class NodeRoster extends Context.Tag("runtime/NodeRoster")<
     readonly groups: () => ReadonlyArray<GroupRecord>
     /** The active node that reports with this secret, spaces around it left out. Synchronous, about 2 µs. */
     readonly bySecret: (secret: string) => NodeRecord | undefined
+    /** The same without its record: all that a report needs. */
+    readonly idBySecret: (secret: string) => NodeId | undefined
     /** Decrypts the node's secret; undefined for an unknown node, or when the key is not the one it was sealed with. */
     readonly secret: (id: NodeId) => string | undefined
     /** Grows with every change of what the members above answer. */
@@ -89,15 +91,20 @@ const make = Effect.gen(function* () {
     Effect.suspend(() => (answered >= asked ? Effect.succeed(false) : Effect.as(readAgain, true)))
   )
 
+  const idBySecret = (secret: string): NodeId | undefined => {
+    const trimmed = secret.trim()
+    if (trimmed === "" || trimmed.length > secretLengthMax) return undefined
+    return copy.byDigest.get(vault.digest(trimmed))
+  }
+
   yield* refresh
   return NodeRoster.of({
     records: () => copy.records,
     ordered: () => (copy.ordered ??= Array.from(copy.records.values()).sort(byPlace)),
     groups: () => copy.groups,
+    idBySecret,
     bySecret: (secret) => {
-      const trimmed = secret.trim()
-      if (trimmed === "" || trimmed.length > secretLengthMax) return undefined
-      const id = copy.byDigest.get(vault.digest(trimmed))
+      const id = idBySecret(secret)
       return id === undefined ? undefined : copy.records.get(id)
     },
     secret: (id) => {

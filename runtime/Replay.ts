@@ -15,6 +15,7 @@ import {
 } from "../src/core/NodeState.ts"
 import { type CheckpointRow, JournalStore, type StaticRow, type TailRow } from "../src/store/Journal.ts"
 import { makeIntern } from "../src/core/Interner.ts"
+import { decode } from "../src/core/VectorCode.ts"
 import { WindowPool } from "../src/core/Window.ts"
 import { FiberRegister, supervised } from "./FiberStatus.ts"
 import { Journal } from "./Journal.ts"
@@ -53,13 +54,6 @@ export class Replay extends Context.Tag("runtime/Replay")<
   }
 >() {}
 
-/** SQLite hands out bytes at any offset; doubles need their own alignment, so this copies. */
-const doubles = (bytes: Buffer): Float64Array => {
-  const out = new Float64Array(bytes.length / 8)
-  new Uint8Array(out.buffer).set(bytes.subarray(0, out.byteLength))
-  return out
-}
-
 const freshNode = (pool: WindowPool): Restored => ({
   state: emptyState(pool),
   vector: undefined,
@@ -70,7 +64,7 @@ const freshNode = (pool: WindowPool): Restored => ({
 
 const fromCheckpoint = (row: CheckpointRow, intern: Intern, pool: WindowPool): Restored => {
   try {
-    const vector = doubles(row.vector)
+    const vector = decode(row.vector)
     const checkpoint = JSON.parse(row.details) as Checkpoint
     const state = restored(checkpoint, row.receivedAt, vector, intern, pool)
     return { state, vector, lastSeq: row.seq, checkpointSeq: row.seq, failure: undefined }
@@ -94,7 +88,7 @@ const fold = (node: Restored, row: TailRow, intern: Intern, step: Step): void =>
   }
 }
 const foldRow = (node: Restored, row: TailRow, intern: Intern, step: Step): void => {
-  const vector = doubles(row.vector)
+  const vector = decode(row.vector)
   const changes = row.details === null ? undefined : (JSON.parse(row.details) as Changes)
   const outcome = step(node.state, { _tag: "Sample", receivedAt: row.receivedAt, vector, changes }, intern)
   if (outcome.verdict === "apply") node.vector = vector

@@ -5,7 +5,7 @@ import { FiberRegister, supervised } from "./FiberStatus.ts"
 import { Journal } from "./Journal.ts"
 import { NodeSupervisor } from "./NodeSupervisor.ts"
 
-/** Age past which a row leaves the tail. Replay needs at most 20 reports of a node: a minute at 3 s. */
+/** Age past which a row leaves the tail. Replay needs at most 32 reports of a node: 96 s at 3 s. */
 const tailMs = 120_000
 /** Database size past which only half of that is kept: a fleet this large has many rows per second. */
 const tailBytesMax = 2_147_483_648

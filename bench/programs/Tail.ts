@@ -1,4 +1,5 @@
 // Writes the checkpoints and the journal tail of a fleet that has been reporting for a while, through the real actors.
+import { encoded } from "../../src/core/VectorCode.ts"
 import { Effect, Layer } from "effect"
 import { checkpointEvery } from "../../runtime/NodeActor.ts"
 import type { NodeReport } from "../../schema/Report.ts"
@@ -35,7 +36,7 @@ const makeWriter = (store: Store) => {
   const offerRow: JournalService["offerRow"] = (row, vector, size, settle: SettleRow) => {
     const seq = ++figures.seq
     const copy = vector.slice(0, size)
-    if (figures.isKeeping) writes.push({ kind: "row", seq, ...row, vector: Buffer.from(copy.buffer) })
+    if (figures.isKeeping) writes.push({ kind: "row", seq, ...row, vector: encoded(copy) })
     settles.push(() => settle(true, copy))
     return seq
   }

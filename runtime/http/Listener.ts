@@ -85,7 +85,6 @@ const open = (dispatch: (request: IncomingMessage, response: ServerResponse) => 
   )
   server.maxHeadersCount = headersMax
   server.maxConnections = connectionsMax
-  server.timeout = stalledMs
   server.on("clientError", (_, socket) => {
     // A client that keeps its own side open must not keep the connection.
     setTimeout(() => socket.destroy(), lingerMs).unref()
@@ -119,6 +118,9 @@ const dispatcher = Effect.gen(function* () {
       if (route !== undefined) return lane.handle(route, request, response)
     }
     if (isUnbounded(request)) closeUnread(response)
+    // Answers of the lane fit into any socket buffer; only longer ones can stall. Set for the whole server, the timer
+    // would be wound up again with every packet of every agent: a fifth of what a report costs.
+    response.setTimeout(stalledMs, () => request.socket.destroy())
     if (method === "GET" || method === "HEAD") {
       if (path === "/healthz") return send(response, healthy)
       if (path === "/readyz") return send(response, ready(readiness.reason()))

@@ -231,7 +231,7 @@ const expectNewest = (window: NodeState["window"], whole: NodeState["window"]): 
 
 describe("invariant 4: recovery is replay", () => {
   it("a checkpoint at any row and the rows after it give the state that was", () => {
-    const seen = new Map<string, number>()
+    let rows = 0
     fc.assert(
       fc.property(reportRows, events, fc.nat(), (bodies, happening, at) => {
         const { disk, now, state, vector } = live(bodies, happening)
@@ -241,12 +241,13 @@ describe("invariant 4: recovery is replay", () => {
         expect(essence(again.state, again.vector)).toEqual(essence(state, vector))
         expect(faultsOf(again.state, now)).toEqual(faultsOf(state, now))
         if (state.details !== undefined) expectNewest(again.state.window, state.window)
-        seen.set(`rows ${Math.min(disk.rows.length, 3)}`, 1)
+        rows += disk.rows.length - (disk.cuts[cut]?.rows ?? 0)
       }),
       { numRuns: 150 }
     )
 
-    expect(seen.size).toBeGreaterThan(3)
+    // The property says nothing when nothing is replayed.
+    expect(rows).toBeGreaterThan(100)
   })
 
   it("the recovered state judges and changes on as the one that was", () => {
@@ -283,7 +284,8 @@ describe("invariant 4: recovery is replay", () => {
         }
         faults += faultsOf(state, now).length
       }),
-      { numRuns: 100 }
+      // One known row of chances: this looks at what is generated, not at what is tested.
+      { numRuns: 200, seed: 20260614 }
     )
 
     expect([...verdicts].sort()).toEqual(["apply", "duplicate", "foreign", "stale"])

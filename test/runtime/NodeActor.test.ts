@@ -6,6 +6,8 @@ import { Intake } from "../../runtime/Intake.ts"
 import { NodeDirectory } from "../../runtime/NodeDirectory.ts"
 import { Journal } from "../../runtime/Journal.ts"
 import { NodeId } from "../../schema/Ids.ts"
+import { Host } from "../../src/core/Layout.ts"
+import { decode } from "../../src/core/VectorCode.ts"
 import { JournalStore } from "../../src/store/Journal.ts"
 import { full } from "../support/Disk.ts"
 import {
@@ -306,7 +308,8 @@ describe("a checkpoint", () => {
         const { rows } = journal.figures
         yield* journal.flushed
         expect(journal.figures.rows).toBe(rows)
-        expect(store.checkpoint(NodeId.make(1))?.vector.readDoubleLE(8)).toBe(0.2)
+        const { vector } = store.checkpoint(NodeId.make(1)) ?? { vector: Buffer.alloc(0) }
+        expect(decode(vector)[Host.cpuUsage]).toBe(0.2)
       })
     )
   )

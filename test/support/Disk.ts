@@ -1,7 +1,9 @@
 // Owns a stand-in for the journal's store: a disk made of arrays, which writes down what happened and fails on demand.
+import { decode } from "../../src/core/VectorCode.ts"
 import { Layer } from "effect"
 import { FiberRegister } from "../../runtime/FiberStatus.ts"
 import { layer as journalLayer } from "../../runtime/Journal.ts"
+import { decode } from "../../src/core/VectorCode.ts"
 import { JournalStore, type Write } from "../../src/store/Journal.ts"
 import { quiet } from "../store/Support.ts"
 
@@ -29,7 +31,7 @@ export const ioError = () => Object.assign(new Error("disk I/O error"), { code: 
 
 /** The journal reuses the memory behind the bytes, so they are copied. */
 const rowOf = (write: Write): ReadonlyArray<Row> =>
-  write.kind === "row" ? [{ seq: write.seq, values: new Float64Array(new Uint8Array(write.vector).buffer) }] : []
+  write.kind === "row" ? [{ seq: write.seq, values: decode(write.vector) }] : []
 
 const storeOf = (disk: Disk) =>
   Layer.succeed(JournalStore, {

@@ -19,6 +19,7 @@ import type { UpdateManifest } from "../../schema/Upgrade.ts"
 import { Host, layoutOf, namesOf } from "../../src/core/Layout.ts"
 import { step as coreStep } from "../../src/core/NodeState.ts"
 import { Vault } from "../../src/auth/Vault.ts"
+import { decode } from "../../src/core/VectorCode.ts"
 import { Groups } from "../../src/store/Groups.ts"
 import * as JournalStore from "../../src/store/Journal.ts"
 import { Nodes } from "../../src/store/Nodes.ts"
@@ -122,10 +123,13 @@ export const inEngine = <A, E, R>(body: Effect.Effect<A, E, R>, options: EngineO
     return yield* body.pipe(Effect.provide(engine(options)))
   })
 
+/** Where a sync costs nothing: these tests kill no machine, and a busy disk would only make them late. */
+const roomy = existsSync("/dev/shm") ? "/dev/shm" : tmpdir()
+
 /** A file name in a folder that is removed afterwards. */
 export const onDisk = <A, E, R>(body: (file: string) => Effect.Effect<A, E, R>) =>
   Effect.acquireUseRelease(
-    Effect.sync(() => mkdtempSync(join(tmpdir(), "watchpost-engine-"))),
+    Effect.sync(() => mkdtempSync(join(roomy, "watchpost-engine-"))),
     (folder) => body(join(folder, "test.db")),
     (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
   )
@@ -292,7 +296,7 @@ export const journalRows = Effect.map(JournalStore.JournalStore, (store) =>
     seq,
     nodeId,
     receivedAt,
-    reportedAt: vector.readDoubleLE(0)
+    reportedAt: decode(vector)[Host.reportedAt]
   }))
 )
 
