@@ -1,5 +1,6 @@
 // An answer made once and shared by everybody who may see it: its bytes, its ETag and its compressed form.
 import { Effect } from "effect"
+import { promisify } from "node:util"
 import { gzip } from "node:zlib"
 
 export interface Cached {
@@ -14,12 +15,11 @@ export const gzipBytesMin = 1024
 /** Level 5: 138 kB of a 10,000-node frame in 10 ms; higher levels cost twice for a few per cent. */
 const gzipLevel = 5
 
+const compressed: (body: Buffer, options: { level: number }) => Promise<Buffer> = promisify(gzip)
+
 export const cached = (etag: string, text: string): Cached => {
   const body = Buffer.from(text)
   let pending: Promise<Buffer> | undefined
-  const compress = () =>
-    (pending ??= new Promise<Buffer>((resolve) => {
-      gzip(body, { level: gzipLevel }, (error, result) => resolve(error === null ? result : body))
-    }))
+  const compress = () => (pending ??= compressed(body, { level: gzipLevel }))
   return { etag, body, gzipped: Effect.promise(compress) }
 }

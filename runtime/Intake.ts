@@ -117,8 +117,8 @@ const takeReport = (tools: Tools, id: NodeId, text: string, ip: string, ending: 
   if (!journal.room()) return ledger.refuse(ending)
   const reading = readReport(text)
   if (reading._tag !== "Read") return ledger.rejectReading(reading, ending)
-  const { dropped, value, wide } = reading
-  ledger.account.droppedPieces += dropped.length
+  const { dropped, lost, value, wide } = reading
+  ledger.account.droppedPieces += lost
   const receivedAt = clock.unsafeCurrentTimeMillis()
   const reply = new Accounted(ledger, ending)
   deliver(tools, id, { _tag: "Report", report: value, arrival: { ip, wide, dropped }, receivedAt, reply }, ending)

@@ -91,12 +91,7 @@ const make = Effect.gen(function* () {
     Effect.suspend(() => (answered >= asked ? Effect.succeed(false) : Effect.as(readAgain, true)))
   )
 
-  const idBySecret = (secret: string): NodeId | undefined => {
-    const trimmed = secret.trim()
-    if (trimmed === "" || trimmed.length > secretLengthMax) return undefined
-    return copy.byDigest.get(vault.digest(trimmed))
-  }
-
+  const idBySecret = (secret: string) => ownerOf(copy, vault, secret)
   yield* refresh
   return NodeRoster.of({
     records: () => copy.records,
@@ -120,6 +115,12 @@ const make = Effect.gen(function* () {
     }
   })
 })
+
+const ownerOf = (copy: Copy, vault: Context.Tag.Service<typeof Vault>, secret: string): NodeId | undefined => {
+  const trimmed = secret.trim()
+  if (trimmed === "" || trimmed.length > secretLengthMax) return undefined
+  return copy.byDigest.get(vault.digest(trimmed))
+}
 
 /**
  * Reads page by page without a transaction, which would hold up the journal. A write between two pages can be seen

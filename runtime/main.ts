@@ -1,7 +1,7 @@
 // The program watchpost: its commands, and one expression that runs the service until a signal.
 import { Args, Command } from "@effect/cli"
 import { NodeContext, NodeRuntime } from "@effect/platform-node"
-import { Cause, ConfigError, Console, Effect, Layer, Logger, LogLevel, Option, Redacted } from "effect"
+import { Cause, ConfigError, Console, Data, Effect, Layer, Logger, LogLevel, Option, Redacted } from "effect"
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { isFailure } from "../schema/Errors.ts"
@@ -38,7 +38,7 @@ const configReason = (error: ConfigError.ConfigError): string => {
   return error.message
 }
 
-class StartFailed extends Error {}
+class StartFailed extends Data.TaggedError("StartFailed")<{ readonly message: string }> {}
 
 const running = Layer.launch(Layer.effectDiscard(greeting).pipe(Layer.provide(service), Layer.provide(configLayer)))
 // Two ways to fail: a setting or the surroundings (one line), or a defect of ours (everything we know).
@@ -46,7 +46,7 @@ const startFailure = (cause: Cause.Cause<unknown>) =>
   Cause.isInterruptedOnly(cause)
     ? Effect.interrupt
     : Cause.isFailType(cause)
-      ? Effect.fail(new StartFailed(reason(cause.error)))
+      ? Effect.fail(new StartFailed({ message: reason(cause.error) }))
       : Effect.failCause(cause)
 
 const serve = Command.make("serve", {}, () => Effect.catchAllCause(running, startFailure)).pipe(
@@ -83,8 +83,14 @@ if (process.argv[2] === "agent") {
           Effect.sync(() => process.exit(1))
         )
     ),
-    Effect.provide(Layer.mergeAll(NodeContext.layer, Logger.pretty, Logger.minimumLogLevel(LogLevel.Info))),
-    Effect.provide(Layer.setTracerEnabled(false)),
+    Effect.provide(
+      Layer.mergeAll(
+        NodeContext.layer,
+        Logger.pretty,
+        Logger.minimumLogLevel(LogLevel.Info),
+        Layer.setTracerEnabled(false)
+      )
+    ),
     NodeRuntime.runMain({ disableErrorReporting: false })
   )
 }

@@ -55,6 +55,16 @@ describe("the repository", () => {
     expectNone(Rules.ambientCoreUses(modules))
   })
 
+  it("Invariant 5: one writer: only the journal's store names a hot table in a write, and only the journal calls it", () => {
+    const hot = /(?:INSERT (?:OR \w+ )?INTO|UPDATE|DELETE FROM)\s+(?:journal|checkpoints|node_statics)\b/i
+    const product = paths.filter((path) => /^(?:src|runtime|schema)\/.*\.ts$/.test(path)).map(read)
+    const naming = product.filter(({ text }) => hot.test(text)).map(({ path }) => path)
+    const calling = product.filter(({ text }) => /\bstore\.(?:write|probe)\(/.test(text)).map(({ path }) => path)
+
+    expect(naming).toEqual(["src/store/Journal.ts"])
+    expect(calling).toEqual(["runtime/Journal.ts"])
+  })
+
   it("starts no fiber in src", () => {
     expectNone(Rules.forksInSource(modules))
   })

@@ -10,7 +10,10 @@ export type Reading<A> =
       readonly _tag: "Read"
       readonly value: A
       readonly wide: WideCounters | null
+      /** The first few malformed pieces that were cut out, readable. */
       readonly dropped: ReadonlyArray<string>
+      /** How many were cut out. */
+      readonly lost: number
     }
   /** The body cannot be decoded (400). */
   | { readonly _tag: "Undecodable"; readonly message: string }
@@ -62,7 +65,7 @@ export const readReport = (text: string): Reading<NodeReport> => {
     wide = found
   }
   const dropped = problems.length === 0 ? nothing : problems.slice(0, droppedShownMax).map(sentence)
-  return { _tag: "Read", value: report, wide, dropped }
+  return { _tag: "Read", value: report, wide, dropped, lost: problems.length }
 }
 
 /** A Static from the text of a body, without members that nobody knows: it is stored as it stands. */
@@ -71,5 +74,5 @@ export const readStatic = (text: string): Reading<Static> => {
   if (value === undefined) return notJson
   const problem = checkStatic(value, [])
   if (problem !== undefined) return refusal(problem)
-  return { _tag: "Read", value: pickStatic(value as Static), wide: null, dropped: nothing }
+  return { _tag: "Read", value: pickStatic(value as Static), wide: null, dropped: nothing, lost: 0 }
 }

@@ -198,7 +198,7 @@ describe("a report that is accepted", () => {
     ["the smallest one", smallReportText],
     ["that of the next agent", nextReportText]
   ])("is %s", (_, text) => {
-    expect(readReport(text)).toEqual({ _tag: "Read", value: JSON.parse(text), wide: null, dropped: [] })
+    expect(readReport(text)).toEqual({ _tag: "Read", value: JSON.parse(text), wide: null, dropped: [], lost: 0 })
   })
 
   it.each([
@@ -226,7 +226,7 @@ describe("a report that is accepted", () => {
     ["metrics.network[0].colour", { deep: [1] }],
     ["metrics.wireless", []]
   ])("may have %s as %j", (path, to) => {
-    expect(reading(path, to)).toMatchObject({ _tag: "Read", dropped: [] })
+    expect(reading(path, to)).toMatchObject({ _tag: "Read", dropped: [], lost: 0 })
   })
 })
 
@@ -279,7 +279,7 @@ describe("a Static", () => {
   it("is kept as it stands", () => {
     const body = JSON.parse(fullStaticText) as unknown
 
-    expect(readStatic(fullStaticText)).toEqual({ _tag: "Read", value: body, wide: null, dropped: [] })
+    expect(readStatic(fullStaticText)).toEqual({ _tag: "Read", value: body, wide: null, dropped: [], lost: 0 })
   })
 
   it("is kept without members that nobody knows", () => {
@@ -288,7 +288,7 @@ describe("a Static", () => {
     setAt(body, "disk.physical[0].colour", "red")
     setAt(body, "cpu.info.__proto__x", "red")
 
-    expect(readStatic(JSON.stringify(body))).toEqual({ _tag: "Read", value: fullStatic(), wide: null, dropped: [] })
+    expect(readStatic(JSON.stringify(body))).toEqual({ _tag: "Read", value: fullStatic(), wide: null, dropped: [], lost: 0 })
   })
 
   it("may lack everything but version, times and system", () => {
@@ -318,6 +318,6 @@ describe("the smallest report", () => {
       setAt(report, `metrics.${piece}`, null)
     }
 
-    expect(readReport(JSON.stringify(report))).toMatchObject({ _tag: "Read", dropped: [] })
+    expect(readReport(JSON.stringify(report))).toMatchObject({ _tag: "Read", dropped: [], lost: 0 })
   })
 })

@@ -2,6 +2,8 @@
 import Sqlite from "better-sqlite3"
 import { get } from "node:http"
 import { afterAll, afterEach, describe, expect, it } from "vitest"
+import { Host } from "../../src/core/Layout.ts"
+import { decode } from "../../src/core/VectorCode.ts"
 import { epoch } from "../support/Engine.ts"
 import { Fleet, seedHome } from "../support/Fleet.ts"
 import { databaseOf, killAll, makeHome, type Program, removeHomes, sleep, start } from "../support/Program.ts"
@@ -38,8 +40,10 @@ interface Stored {
 interface StoredRow {
   readonly seq: number
   readonly nodeId: number
-  readonly head: Buffer
+  readonly vector: Buffer
 }
+
+const timeIn = (vector: Buffer): number => decode(vector)[Host.reportedAt] ?? 0
 
 /** What lies on the disk, read without the program and without changing anything. */
 const storedIn = (home: string): Stored => {
@@ -47,21 +51,17 @@ const storedIn = (home: string): Stored => {
   try {
     const reports = new Map<number, Array<number>>()
     let [rows, last, isAscending] = [0, 0, true]
-    const journal = db.prepare<[], StoredRow>(
-      "SELECT seq, node_id AS nodeId, substr(vector, 1, 8) AS head FROM journal ORDER BY rowid"
-    )
-    for (const { head, nodeId, seq } of journal.iterate()) {
+    const journal = db.prepare<[], StoredRow>("SELECT seq, node_id AS nodeId, vector FROM journal ORDER BY rowid")
+    for (const { nodeId, seq, vector } of journal.iterate()) {
       rows++
       isAscending &&= seq > last
       last = seq
       const known = reports.get(nodeId)
-      if (known === undefined) reports.set(nodeId, [head.readDoubleLE(0)])
-      else known.push(head.readDoubleLE(0))
+      if (known === undefined) reports.set(nodeId, [timeIn(vector)])
+      else known.push(timeIn(vector))
     }
-    const kept = db.prepare<[], StoredRow>(
-      "SELECT seq, node_id AS nodeId, substr(vector, 1, 8) AS head FROM checkpoints"
-    )
-    const checkpoints = new Map(kept.all().map(({ head, nodeId }) => [nodeId, head.readDoubleLE(0)]))
+    const kept = db.prepare<[], StoredRow>("SELECT seq, node_id AS nodeId, vector FROM checkpoints")
+    const checkpoints = new Map(kept.all().map(({ nodeId, vector }) => [nodeId, timeIn(vector)]))
     return { integrity: db.pragma("integrity_check", { simple: true }), reports, checkpoints, isAscending, rows }
   } finally {
     db.close()

@@ -1,5 +1,4 @@
 // Owns a stand-in for the journal's store: a disk made of arrays, which writes down what happened and fails on demand.
-import { decode } from "../../src/core/VectorCode.ts"
 import { Layer } from "effect"
 import { FiberRegister } from "../../runtime/FiberStatus.ts"
 import { layer as journalLayer } from "../../runtime/Journal.ts"
