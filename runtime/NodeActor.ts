@@ -47,6 +47,9 @@ export type Mail =
 
 export type ActorStatus = "restoring" | "running" | "restarting" | "parked" | "stopped"
 
+/** Whether a checkpoint covers a node's rows: already, once the one offered is written, later, or not while it is away. */
+export type Cover = "covered" | "offered" | "busy" | "away"
+
 /** What all actors of a process share. */
 export interface Shared {
   readonly journal: Context.Tag.Service<typeof Journal>
@@ -141,15 +144,17 @@ export class NodeActor {
     return this.state?.window
   }
 
-  /** Offers a checkpoint of the published state when rows up to `seq` are not covered by one. True when none is due. */
-  coverUpTo(seq: number): boolean {
-    if (this.checkpointSeq >= Math.min(this.lastSeq, seq)) return true
-    const checkpoint = this.state === undefined ? undefined : checkpointOf(this.state)
+  /** Offers a checkpoint of the published state when rows up to `seq` are not covered by one. */
+  coverUpTo(seq: number): Cover {
+    // Nobody knows its rows now; they are what it will be rebuilt from.
+    if (this.state === undefined) return "away"
+    if (this.checkpointSeq >= Math.min(this.lastSeq, seq)) return "covered"
+    const checkpoint = checkpointOf(this.state)
     // Only a quiet node: with a report in flight the state is ahead of the published vector.
-    if (checkpoint === undefined || this.settledSeq !== this.lastSeq) return false
+    if (checkpoint === undefined || this.settledSeq !== this.lastSeq) return "busy"
     const { lastSeq, view } = this
     const vector = encoded(view.vector)
-    this.shared.journal.offer(
+    const taken = this.shared.journal.offer(
       {
         kind: "checkpoint",
         seq: lastSeq,
@@ -162,7 +167,7 @@ export class NodeActor {
         if (committed) this.checkpointSeq = Math.max(this.checkpointSeq, lastSeq)
       }
     )
-    return false
+    return taken ? "offered" : "busy"
   }
 
   private drain(): void {

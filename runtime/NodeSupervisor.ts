@@ -16,6 +16,15 @@ import { Replay, type Restored } from "./Replay.ts"
 /** Vectors are a few hundred values; the scratch grows when a node has more. */
 const scratchFirst = 1024
 
+/** Checkpoints offered between two commits. */
+const coverMax = 512
+
+/** How far rows are covered: nodes still to be written, and nodes whose rows must stay because nobody knows them now. */
+export interface Covering {
+  readonly pending: number
+  readonly away: ReadonlyArray<NodeId>
+}
+
 export interface NodeCounts {
   readonly total: number
   readonly running: number
@@ -33,8 +42,8 @@ export class NodeSupervisor extends Context.Tag("runtime/NodeSupervisor")<
     readonly counts: () => NodeCounts
     /** Actors for the status page, at most `limit`: those in trouble first. */
     readonly actors: (limit: number) => ReadonlyArray<NodeActor>
-    /** Writes checkpoints of quiet nodes until rows up to `seq` are covered; true when they all are. */
-    readonly coverUpTo: (seq: number) => boolean
+    /** Offers checkpoints of quiet nodes whose rows up to `seq` are not covered: some at a time, so ask again. */
+    readonly coverUpTo: (seq: number) => Covering
   }
 >() {}
 
@@ -175,9 +184,17 @@ const supervisorOf = (tools: Tools): Context.Tag.Service<typeof NodeSupervisor> 
   counts: () => counts(tools),
   actors: (limit) => listed(tools, limit),
   coverUpTo: (seq) => {
-    let covered = true
-    for (const actor of tools.actors.values()) covered = actor.coverUpTo(seq) && covered
-    return covered
+    const away: Array<NodeId> = []
+    let [offered, pending] = [0, 0]
+    for (const actor of tools.actors.values()) {
+      // Agents' reports need room in the journal too; the rest has its turn after these are written.
+      if (offered === coverMax) return { pending: pending + 1, away }
+      const cover = actor.coverUpTo(seq)
+      if (cover === "away") away.push(actor.id)
+      else if (cover !== "covered") pending++
+      if (cover === "offered") offered++
+    }
+    return { pending, away }
   }
 })
 

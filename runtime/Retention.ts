@@ -1,5 +1,6 @@
 // Keeps the journal tail short: rows older than replay needs are covered by checkpoints, then deleted in slices.
 import { Clock, Effect, Layer, Schedule } from "effect"
+import type { NodeId } from "../schema/Ids.ts"
 import { JournalStore } from "../src/store/Journal.ts"
 import { FiberRegister, supervised } from "./FiberStatus.ts"
 import { Journal } from "./Journal.ts"
@@ -24,11 +25,11 @@ const make = Effect.gen(function* () {
   const figures = { behind: 0 }
   const watch = register.register("Retention", () => figures.behind, 0)
 
-  const trim = (upTo: number) =>
+  const trim = (upTo: number, keep: ReadonlyArray<NodeId>) =>
     Effect.gen(function* () {
       for (;;) {
         while (store.busy()) yield* Effect.sleep(1)
-        const gone = store.trim(upTo, sliceRows)
+        const gone = store.trim(upTo, sliceRows, keep)
         figures.behind = Math.max(0, figures.behind - gone)
         if (gone < sliceRows) return
         yield* Effect.sleep(pauseMs)
@@ -42,12 +43,15 @@ const make = Effect.gen(function* () {
     const upTo = store.seqBefore(now - keepMs)
     if (upTo === 0) return
     // No row leaves before a checkpoint covers it: otherwise a restart would lose what was acknowledged.
-    for (let attempt = 0; !supervisor.coverUpTo(upTo); attempt++) {
+    let covering = supervisor.coverUpTo(upTo)
+    for (let attempt = 0; covering.pending > 0; attempt++) {
       if (attempt === coverAttemptsMax || journal.closed() !== undefined) return
       yield* journal.flushed
       yield* Effect.sleep(pauseMs)
+      covering = supervisor.coverUpTo(upTo)
     }
-    yield* trim(upTo)
+    // A node that cannot be rebuilt takes no reports, so what is kept for it does not grow.
+    yield* trim(upTo, covering.away)
   })
 
   yield* Effect.forkScoped(supervised(watch, Effect.andThen(Effect.repeat(round, every), Effect.never)))

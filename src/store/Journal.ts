@@ -74,8 +74,8 @@ export class JournalStore extends Context.Tag("store/Journal")<
     readonly uncovered: (after: number, upTo: number, limit: number) => ReadonlyArray<TailRow>
     /** The largest seq received before the instant, or 0. */
     readonly seqBefore: (receivedAt: number) => number
-    /** Deletes at most `limit` rows with seq <= upTo; gives how many went. */
-    readonly trim: (upTo: number, limit: number) => number
+    /** Deletes at most `limit` rows with seq <= upTo, none of the nodes in `keep`; gives how many went. */
+    readonly trim: (upTo: number, limit: number, keep: ReadonlyArray<NodeId>) => number
     /** Writes and takes back 32 kB: proves that there is space and that the disk answers. */
     readonly probe: () => void
     /** Opens the database again after an I/O error. */
@@ -121,6 +121,9 @@ const prepare = (db: Sqlite.Database) => ({
   ),
   firstSeq: db.prepare("SELECT coalesce(min(seq), 0) AS seq FROM journal"),
   receivedAt: db.prepare("SELECT seq, received_at AS receivedAt FROM journal WHERE seq <= ? ORDER BY seq DESC LIMIT 1"),
+  trimOthers: db.prepare(
+    "DELETE FROM journal WHERE seq IN (SELECT seq FROM journal WHERE seq <= ? AND node_id NOT IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT ?)"
+  ),
   trim: db.prepare(
     "DELETE FROM journal WHERE seq <= (SELECT max(seq) FROM (SELECT seq FROM journal WHERE seq <= ? ORDER BY seq LIMIT ?))"
   ),
@@ -194,7 +197,10 @@ const make = Effect.gen(function* () {
     tail: (after, upTo, limit) => on().readTail.all(after, upTo, limit) as Array<TailRow>,
     uncovered: (after, upTo, limit) => on().readUncovered.all(after, upTo, limit) as Array<TailRow>,
     seqBefore: (instant) => seqBefore(on(), instant),
-    trim: (upTo, limit) => on().trim.run(upTo, limit).changes,
+    trim: (upTo, limit, keep) =>
+      keep.length === 0
+        ? on().trim.run(upTo, limit).changes
+        : on().trimOthers.run(upTo, JSON.stringify(keep), limit).changes,
     probe: () => {
       const statements = on()
       transact(statements, () => void statements.probe.run())

@@ -294,17 +294,17 @@ describe("a checkpoint", () => {
       Effect.gen(function* () {
         const [store, journal, actor] = [yield* JournalStore, yield* Journal, yield* actorOf(1)]
         const covered = () => store.checkpoint(NodeId.make(1))?.seq
-        expect(actor.coverUpTo(100)).toBe(true)
+        expect(actor.coverUpTo(100)).toBe("covered")
         yield* send(1, { at: at(1), cpu: 0.1 })
         // Two in the same millisecond: the newer one is not published yet.
         const [answers] = yield* postAll({ at: at(2), cpu: 0.2 })
-        expect(actor.coverUpTo(100)).toBe(false)
+        expect(actor.coverUpTo(100)).toBe("busy")
         yield* until("the answer", () => answers?.length === 1)
         expect(covered()).toBe(undefined)
 
-        expect(actor.coverUpTo(100)).toBe(false)
+        expect(actor.coverUpTo(100)).toBe("offered")
         yield* journal.flushed
-        expect([covered(), actor.coverUpTo(100), actor.coverUpTo(1)]).toEqual([2, true, true])
+        expect([covered(), actor.coverUpTo(100), actor.coverUpTo(1)]).toEqual([2, "covered", "covered"])
         const { rows } = journal.figures
         yield* journal.flushed
         expect(journal.figures.rows).toBe(rows)

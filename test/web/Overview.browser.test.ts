@@ -74,6 +74,17 @@ describe.skipIf(!hasBrowser)("the overview", { timeout: 30_000 }, () => {
     expect(browser.faults).toEqual([])
   })
 
+  it("counts nodes that appear while it is open", async () => {
+    api.reset(1)
+    const page = await browser.open(api.origin)
+    await until(() => shown(page).textContent(), "1 node")
+
+    // Eight of the fifty are hidden from guests.
+    api.reset(50)
+    await until(() => shown(page).textContent(), "42 nodes")
+    expect(browser.faults).toEqual([])
+  })
+
   it("tells a guest that nothing is public when nothing is", async () => {
     api.reset(0)
     const page = await browser.open(api.origin)
