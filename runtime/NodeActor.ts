@@ -4,19 +4,12 @@ import { nodeNameMax } from "../schema/Node.ts"
 import type { NodeReport } from "../schema/Report.ts"
 import type { UpdateManifest } from "../schema/Upgrade.ts"
 import type { Static } from "../schema/Static.ts"
-import { type Arrival, changesIn, type Details } from "../src/core/Details.ts"
+import { type Arrival, changesIn } from "../src/core/Details.ts"
 import { flatten } from "../src/core/Flatten.ts"
 import { type Layout, layoutOf } from "../src/core/Layout.ts"
 import { labelOf } from "../src/core/Line.ts"
-import {
-  checkpointOf,
-  faultsOf,
-  type Intern,
-  type Message,
-  type NodeState,
-  type Outcome
-} from "../src/core/NodeState.ts"
-import { emptyView, type NodeView } from "../src/core/NodeView.ts"
+import { checkpointOf, type Intern, type Message, type NodeState, type Outcome } from "../src/core/NodeState.ts"
+import { emptyView, type NodeView, type Shown, shownBy } from "../src/core/NodeView.ts"
 import { noUpgrade, requested, type UpgradeState } from "../src/core/Upgrade.ts"
 import { untitled } from "../src/store/Journal.ts"
 import { encoded } from "../src/core/VectorCode.ts"
@@ -287,15 +280,6 @@ export class NodeActor {
     view.revision = ++this.shared.revision
   }
 }
-
-/** What a view takes from the state, as it was when its report was applied: later reports may be ahead of the disk. */
-type Shown = Pick<NodeView, "version" | "faults"> & { readonly layout: Layout; readonly details: Details }
-const shownBy = (state: NodeState): Shown => ({
-  layout: state.layout as Layout,
-  details: state.details as Details,
-  version: state.version,
-  faults: faultsOf(state, state.receivedAt)
-})
 
 /** Why an actor's run ended: a defect in its turn, or a commit that failed. */
 export type Ended = { readonly _tag: "Crashed"; readonly message: string } | { readonly _tag: "RolledBack" }

@@ -2,7 +2,7 @@
 import type { NodeId } from "../../schema/Ids.ts"
 import type { Details } from "./Details.ts"
 import type { Layout } from "./Layout.ts"
-import type { Statics } from "./NodeState.ts"
+import { faultsOf, type NodeState, type Statics } from "./NodeState.ts"
 import type { NodeFault } from "../../schema/Node.ts"
 
 export interface NodeView {
@@ -32,4 +32,20 @@ export const emptyView = (id: NodeId): NodeView => ({
   version: undefined,
   faults: [],
   revision: 0
+})
+
+/** What a view takes from the state after an applied report: kept until the commit, when the state may be further on. */
+export interface Shown {
+  readonly layout: Layout
+  readonly details: Details
+  readonly version: string | undefined
+  readonly faults: ReadonlyArray<NodeFault>
+}
+
+/** Only for a state that a report was applied to. */
+export const shownBy = (state: NodeState): Shown => ({
+  layout: state.layout as Layout,
+  details: state.details as Details,
+  version: state.version,
+  faults: faultsOf(state, state.receivedAt)
 })

@@ -288,7 +288,13 @@ describe("a Static", () => {
     setAt(body, "disk.physical[0].colour", "red")
     setAt(body, "cpu.info.__proto__x", "red")
 
-    expect(readStatic(JSON.stringify(body))).toEqual({ _tag: "Read", value: fullStatic(), wide: null, dropped: [], lost: 0 })
+    expect(readStatic(JSON.stringify(body))).toEqual({
+      _tag: "Read",
+      value: fullStatic(),
+      wide: null,
+      dropped: [],
+      lost: 0
+    })
   })
 
   it("may lack everything but version, times and system", () => {

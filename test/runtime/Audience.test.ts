@@ -80,7 +80,10 @@ const fleetOf = (count: number) => {
 }
 
 type Columns = Record<string, ReadonlyArray<unknown>>
-const columnsOf = ({ values: { row: _, ...columns } }: LiveFrame): Columns => columns
+const columnsOf = ({ values }: LiveFrame): Columns =>
+  Object.fromEntries(
+    Object.entries(values).flatMap(([name, column]) => (name === "row" || column === null ? [] : [[name, column]]))
+  )
 
 /** A client as the contract asks for one: it keeps what it has and puts what it gets on top. */
 const makeClient = () => {

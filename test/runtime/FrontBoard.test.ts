@@ -93,7 +93,7 @@ const actHidden = (what: HiddenAct, step: number) =>
     if (what === "create") yield* changed(nodes.create)
   })
 
-describe("Invariant 7: a guest never sees a byte of a hidden node", () => {
+describe("Invariant 7: a guest never sees a byte of a hidden node", { timeout: 30_000 }, () => {
   it.live(
     "nor an answer, a counter or an ETag that moved, whatever hidden nodes do",
     () => {
@@ -183,7 +183,7 @@ describe("Invariant 7: a guest never sees a byte of a hidden node", () => {
   )
 })
 
-describe("the list", () => {
+describe("the list", { timeout: 30_000 }, () => {
   it.effect("is made once for all who ask together, and again only when something changed", () =>
     inEngine(
       Effect.gen(function* () {
@@ -275,7 +275,7 @@ describe("the list", () => {
   )
 })
 
-describe("groups", () => {
+describe("groups", { timeout: 30_000 }, () => {
   it.effect("show guests only those with a node they see, and of these only such nodes", () =>
     inEngine(
       Effect.gen(function* () {
@@ -301,7 +301,7 @@ describe("groups", () => {
   )
 })
 
-describe("the window", () => {
+describe("the window", { timeout: 30_000 }, () => {
   it.effect(
     "of a node is shown oldest first in the service's time, and empty before a report and while it restarts",
     () =>

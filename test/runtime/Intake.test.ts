@@ -110,7 +110,7 @@ const balances = (steps: ReadonlyArray<readonly [Kind, number]>) => {
   )
 }
 
-describe("Invariant 6: received = acknowledged + refused + rejected + in flight", () => {
+describe("Invariant 6: received = acknowledged + refused + rejected + in flight", { timeout: 30_000 }, () => {
   it.live(
     "holds at every moment, whatever is sent and whatever fails, and every report ends exactly once",
     () =>
@@ -155,7 +155,7 @@ describe("Invariant 6: received = acknowledged + refused + rejected + in flight"
   )
 })
 
-describe("a report", () => {
+describe("a report", { timeout: 30_000 }, () => {
   it.effect("is refused before it is read while the disk cannot take it", () => {
     const faults = makeFaults()
     return inEngine(
@@ -213,7 +213,7 @@ describe("a report", () => {
   )
 })
 
-describe("a secret", () => {
+describe("a secret", { timeout: 30_000 }, () => {
   it.effect("names its node, spaces around it left out; nothing else names one", () =>
     inEngine(
       Effect.gen(function* () {

@@ -19,7 +19,7 @@ const vector = Float64Array.of(1, 2, 3)
 const test = (
   name: string,
   body: (journal: Service, disk: Disk) => Effect.Effect<void, never, FiberRegister>,
-  timeoutMs = 10_000
+  timeoutMs = 30_000
 ) =>
   it.effect(
     name,

@@ -43,7 +43,7 @@ const postAll = (...told: ReadonlyArray<Parameters<typeof reportOf>[0]>) =>
 
 const request = Effect.flatMap(NodeDirectory, (directory) => directory.requestUpgrade(NodeId.make(1), manifest))
 
-describe("a crash", () => {
+describe("a crash", { timeout: 30_000 }, () => {
   it.effect("refuses the report that caused it; what waits is acknowledged after the restart, once", () => {
     const faults = makeFaults()
     faults.poison = poison
@@ -114,7 +114,7 @@ describe("a crash", () => {
   })
 })
 
-describe("a commit that fails", () => {
+describe("a commit that fails", { timeout: 30_000 }, () => {
   it.effect("Invariant 1: an acknowledged report is on disk: it is refused, and nothing of it is ever shown", () => {
     const faults = makeFaults()
     return inEngine(
@@ -170,7 +170,7 @@ describe("a commit that fails", () => {
   )
 })
 
-describe("Invariant 2: a report is applied once", () => {
+describe("Invariant 2: a report is applied once", { timeout: 30_000 }, () => {
   it.effect("a repeat, early or late, is acknowledged with the first copy and leaves no trace", () =>
     inEngine(
       Effect.gen(function* () {
@@ -226,7 +226,7 @@ describe("Invariant 2: a report is applied once", () => {
   )
 })
 
-describe("an upgrade", () => {
+describe("an upgrade", { timeout: 30_000 }, () => {
   it.effect("stands in every answer until the node reports the version, also after a crash of its actor", () => {
     const faults = makeFaults()
     faults.poison = poison
@@ -271,7 +271,7 @@ describe("an upgrade", () => {
   })
 })
 
-describe("a checkpoint", () => {
+describe("a checkpoint", { timeout: 30_000 }, () => {
   it.effect("goes along with every so many applied reports, so that replay folds no more than those", () =>
     inEngine(
       Effect.gen(function* () {

@@ -46,7 +46,7 @@ const doom = (faults: ReturnType<typeof makeFaults>) =>
     return actor
   })
 
-describe("a node that crashes", () => {
+describe("a node that crashes", { timeout: 30_000 }, () => {
   it.effect("takes no other with it and holds none up", () => {
     const faults = makeFaults()
     return inEngine(
@@ -198,7 +198,7 @@ describe("a node that crashes", () => {
   })
 })
 
-describe("nodes that come and go", () => {
+describe("nodes that come and go", { timeout: 30_000 }, () => {
   it.effect("a deleted one ends with what waits for it; its id is nobody's", () => {
     const faults = makeFaults()
     return inEngine(
@@ -264,7 +264,7 @@ describe("nodes that come and go", () => {
   )
 })
 
-describe("a start", () => {
+describe("a start", { timeout: 30_000 }, () => {
   it.effect(
     "restores a thousand nodes in one pass, and every one runs with the view it had",
     () =>

@@ -130,7 +130,7 @@ const recovers = (first: ReadonlyArray<Message>, second: ReadonlyArray<Message>)
     })
   })
 
-describe("Invariant 4: recovery is replay", () => {
+describe("Invariant 4: recovery is replay", { timeout: 30_000 }, () => {
   it.live(
     "a killed engine's successor shows the same views, and answers and shows the same from then on",
     () =>
@@ -213,7 +213,7 @@ describe("Invariant 4: recovery is replay", () => {
   )
 })
 
-describe("what cannot be rebuilt", () => {
+describe("what cannot be rebuilt", { timeout: 30_000 }, () => {
   /** Three nodes with checkpoints, rows and Statics; then the statement; then a start that must not care. */
   const damaged = (statement: string, told: string) =>
     onDisk((filename) =>
@@ -261,7 +261,7 @@ describe("what cannot be rebuilt", () => {
   )
 })
 
-describe("the fiber that rebuilds", () => {
+describe("the fiber that rebuilds", { timeout: 30_000 }, () => {
   it.effect("serves many nodes that ask at once with one pass over the tail", () => {
     const faults = makeFaults()
     const asked = { tails: 0 }

@@ -36,7 +36,7 @@ const rows = (from: number, to: number): Array<Write> => Array.from({ length: to
 const seqs = Effect.map(JournalStore, (store) => store.tail(0, 1e9, 1e6).map(({ seq }) => seq))
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
 
-describe("writing", () => {
+describe("writing", { timeout: 30_000 }, () => {
   it.effect("takes back the whole batch when one of its writes fails", () =>
     withStore(() =>
       Effect.gen(function* () {
@@ -96,7 +96,7 @@ describe("writing", () => {
   )
 })
 
-describe("a full disk", () => {
+describe("a full disk", { timeout: 30_000 }, () => {
   it.effect("takes back the batch, says SQLITE_FULL, fails the probe, and all is well when space returns", () =>
     withStore((file) =>
       Effect.gen(function* () {
@@ -198,7 +198,7 @@ const randomFrom = (seed: number) => () => {
   return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
 }
 
-describe("power cuts", () => {
+describe("power cuts", { timeout: 30_000 }, () => {
   // The order that FULL promises: a new header of the log is synced before its frames, these before the commit returns
   // and before pages go to the database, these before the log is used anew. Inside each stretch any may be missing.
   it.effect(
@@ -244,7 +244,7 @@ describe("power cuts", () => {
   )
 })
 
-describe("the tail", () => {
+describe("the tail", { timeout: 30_000 }, () => {
   it.effect("is read in slices, ascending, after one seq and up to another", () =>
     withStore(() =>
       Effect.gen(function* () {
@@ -332,7 +332,7 @@ describe("the tail", () => {
   )
 })
 
-describe("the probe", () => {
+describe("the probe", { timeout: 30_000 }, () => {
   it.effect("leaves nothing behind and says no inside somebody's transaction, without ending it", () =>
     withStore(() =>
       Effect.gen(function* () {

@@ -32,7 +32,7 @@ const transaction = <A, E, R>(body: Effect.Effect<A, E, R>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => sql.withTransaction(body))
 const busy = Effect.map(Database, (database) => database.busy())
 
-describe("opening", () => {
+describe("opening", { timeout: 30_000 }, () => {
   it.effect("refuses a file that is no database, in a sentence, and leaves it as it is", () =>
     onDisk((file) =>
       Effect.gen(function* () {
@@ -80,7 +80,7 @@ describe("opening", () => {
   )
 })
 
-describe("opening again", () => {
+describe("opening again", { timeout: 30_000 }, () => {
   it.effect("keeps every promise, and every store goes on with the new handle", () =>
     withFile(() =>
       Effect.gen(function* () {
@@ -130,7 +130,7 @@ describe("opening again", () => {
   )
 })
 
-describe("transactions", () => {
+describe("transactions", { timeout: 30_000 }, () => {
   it.effect("take everything back when they fail, and are no longer open", () =>
     withFile(() =>
       Effect.gen(function* () {
@@ -252,7 +252,7 @@ describe("transactions", () => {
   )
 })
 
-describe("statements", () => {
+describe("statements", { timeout: 30_000 }, () => {
   it.effect("work in any number, more than are kept prepared", () =>
     withFile(() =>
       Effect.gen(function* () {
