@@ -3,11 +3,11 @@ import { hostSize } from "./Layout.ts"
 
 /**
  * Values per node. Gauges are kept as 32-bit floats (seven digits are more than a chart shows; exact values are in the
- * journal), so 3072 of them, 12 kB, hold about 30 samples of a usual node: 90 s at 3 s, 120 MB for 10,000 nodes.
+ * journal), so 1792 of them, 7 kB, hold about 18 samples of a usual node: some 54 s at 3 s, 70 MB for 10,000 nodes.
  */
-export const windowValues = 3072
+export const windowValues = 1792
 const samplesMin = 10
-const samplesMax = 120
+const samplesMax = 64
 
 /**
  * Memory of many windows in a few large arrays: ten thousand small buffers of their own would be ten thousand objects
@@ -15,7 +15,7 @@ const samplesMax = 120
  */
 export class WindowPool {
   private readonly free: Array<Slot> = []
-  /** Windows per slab: 3 MB of values. */
+  /** Windows per slab: 1.8 MB of values. */
   static readonly slabWindows = 256
 
   take(): Slot {

@@ -33,8 +33,8 @@ const open = (filename: string): Sqlite.Database => {
   db.pragma("foreign_keys = ON")
   // Another process (backup, a shell) may hold the lock for a moment; longer than this is a fault.
   db.pragma("busy_timeout = 2000")
-  // 16 MB of page cache: the tail is appended and seldom read, and the system caches the file as well.
-  db.pragma("cache_size = -16384")
+  // 8 MB of page cache: the tail is appended and seldom read, and the system caches the file as well.
+  db.pragma("cache_size = -8192")
   // A checkpoint copies at most 4 MB, some 5 ms of a blocked loop; 16 MB took over 20.
   db.pragma("wal_autocheckpoint = 1000")
   db.pragma("journal_size_limit = 67108864")

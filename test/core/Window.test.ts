@@ -82,9 +82,9 @@ describe("a window", () => {
     expect(contents(window)).toEqual([{ at: 2, values: Array.from(vectorOf(hostSize, 2), Math.fround) }])
   })
 
-  it("keeps ten samples of a node with thousands of series, 120 of a bare one, and the times exactly", () => {
+  it("keeps ten samples of a node with thousands of series, 64 of a bare one, and the times exactly", () => {
     expect(Window.samples(100_000)).toBe(10)
-    expect(Window.samples(1)).toBe(120)
+    expect(Window.samples(1)).toBe(64)
     expect(Window.samples(100)).toBe(Math.floor(windowValues / 100))
     const window = new Window()
     for (let i = 0; i < 25; i++) window.push(1_700_000_000_001 + i, vectorOf(10_000, i), 10_000)
