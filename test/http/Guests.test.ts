@@ -69,7 +69,8 @@ const hostile = fc.constantFrom(
   "é",
   "🜲",
   "\u202e",
-  "a".repeat(40),
+  // Twice this and the mark still fit into a name of 64 characters.
+  "a".repeat(20),
   "{}",
   ","
 )
