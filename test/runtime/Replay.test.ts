@@ -288,6 +288,30 @@ describe("the fiber that rebuilds", { timeout: 30_000 }, () => {
     )
   })
 
+  it.effect("folds no row again that a node's checkpoint holds, when another needs older ones", () => {
+    const faults = makeFaults()
+    return inEngine(
+      Effect.gen(function* () {
+        const intake = yield* Intake
+        for (let n = 1; n <= 3; n++) yield* send(2, { at: at(n), hostname: "h2" })
+        for (let n = 1; n <= checkpointEvery + 2; n++) {
+          yield* send(1, { at: at(n) })
+          yield* TestClock.adjust(1000)
+        }
+        const before = [yield* viewOf(1), yield* viewOf(2)]
+        faults.fault = full()
+        const answers = [1, 2].map((one) => post(intake, one, reportOf({ at: at(99), hostname: `h${one}` })))
+        yield* until("the answers", () => answers.every(({ length }) => length > 0))
+        faults.fault = undefined
+        yield* pass(400, 100)
+
+        expect([yield* viewOf(1), yield* viewOf(2)]).toEqual(before)
+        expect([(yield* actorOf(1)).window?.length, (yield* actorOf(2)).window?.length]).toEqual([3, 3])
+      }),
+      { ...faults, nodes: 2 }
+    )
+  })
+
   it.effect("tries again when the disk does not answer, and then serves everybody who waits", () => {
     const faults = makeFaults()
     const fails = { left: 0 }
