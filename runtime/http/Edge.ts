@@ -9,6 +9,7 @@ import {
   NotFound,
   UnsupportedMediaType
 } from "../../schema/Errors.ts"
+import { hasBody, isPlainJson } from "./RequestBody.ts"
 
 /** Bytes of an admin body: the longest list of ids and the largest setting stay below it. */
 export const apiBodyMax = 1_048_576
@@ -65,13 +66,10 @@ const refused = (failure: Failure, routed: boolean, headers: Record<string, stri
   routed
 })
 
-const isJson = (type: string | undefined): boolean => type?.split(";")[0]?.trim().toLowerCase() === "application/json"
-
 const bodyRefusal = (headers: HttpServerRequest.HttpServerRequest["headers"]): Refused | undefined => {
   const length = headers["content-length"]
-  const hasBody = (length !== undefined && length !== "0") || headers["transfer-encoding"] !== undefined
-  if (!hasBody) return undefined
-  if (!isJson(headers["content-type"]) || headers["content-encoding"] !== undefined) {
+  if (!hasBody(length, headers["transfer-encoding"])) return undefined
+  if (!isPlainJson(headers["content-type"], headers["content-encoding"])) {
     return refused(new UnsupportedMediaType({ message: "the Content-Type must be application/json" }), true)
   }
   // Without a length the body cannot be judged before it is read; clients of this API always know it.

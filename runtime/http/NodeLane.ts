@@ -20,6 +20,7 @@ import { InstallId } from "../InstallId.ts"
 import { type Ending, Intake, type Ticket } from "../Intake.ts"
 import { type Prepared, prepared, send, sendAndClose } from "./Answer.ts"
 import { clientOf, trust, type Trust } from "./ClientAddress.ts"
+import { hasBody, isPlainJson } from "./RequestBody.ts"
 
 /** Bytes of a body; the contract's 1 MiB holds the largest node that the other bounds allow. */
 export const nodeBodyMax = 1_048_576
@@ -64,10 +65,6 @@ const answer = (type: string, body: string): Prepared => ({
 const okReport = answer(json, '{"ok":true,"update":null}\n')
 const okStatic = answer("text/plain; charset=utf-8", "ok")
 const okUpdate = (update: UpdateManifest): Prepared => answer(json, `${JSON.stringify({ ok: true, update })}\n`)
-
-/** `application/json` with any parameters; agents always send it, so the exact spelling is the usual case. */
-const isJson = (type: string | undefined): boolean =>
-  type === "application/json" || type?.split(";")[0]?.trim().toLowerCase() === "application/json"
 
 /** The headers that decide about a report. */
 interface Head {
@@ -183,8 +180,7 @@ const addressReader =
 
 /** Why a request of a known node is turned away before its body is read. */
 const turnedAway = ({ encoding, length, transfer, type }: Head): Prepared | undefined => {
-  const hasBody = (length !== undefined && length !== "0") || transfer !== undefined
-  if (hasBody && (!isJson(type) || encoding !== undefined)) return wrongType
+  if (hasBody(length, transfer) && !isPlainJson(type, encoding)) return wrongType
   return length !== undefined && Number(length) > nodeBodyMax ? tooLarge : undefined
 }
 
