@@ -61,3 +61,33 @@ export const SystemStatus = Schema.Struct({
   fibers: Schema.Array(FiberStatus)
 }).annotations({ identifier: "SystemStatus" })
 export type SystemStatus = typeof SystemStatus.Type
+
+/** Bounds of the settings; the logo may be a picture of its own, written out as a data URL. */
+export const pageTitleMax = 120
+export const topbarTextMax = 64
+export const logoBytesMax = 786_432
+
+/** Whether guests may read the history of the nodes that they see, or no history at all. */
+export const HistoryAccess = Schema.Literal("disabled", "by_node")
+export type HistoryAccess = typeof HistoryAccess.Type
+
+export const SystemSettings = Schema.Struct({
+  history_guest_access_mode: HistoryAccess,
+  ...Brand.fields
+}).annotations({ identifier: "SystemSettings" })
+export type SystemSettings = typeof SystemSettings.Type
+
+const written = Schema.optional(Schema.NullOr(Schema.String))
+
+/** Write form; `src/core/SystemSettings` judges the values. */
+export const SystemSettingsWrite = Schema.Struct({
+  history_guest_access_mode: written,
+  logo_url: written,
+  page_title: written,
+  topbar_text: written
+}).annotations({
+  identifier: "SystemSettingsWrite",
+  description:
+    "`history_guest_access_mode` is `disabled` or `by_node`, and PUT requires it. Omitted members stay unchanged; a blank logo, title or text takes its default again."
+})
+export type SystemSettingsWrite = typeof SystemSettingsWrite.Type

@@ -1,10 +1,12 @@
-// The status of the service for administrators: every long-lived fiber with depth, restarts and last error.
+// /api/admin/system: the status of the service with every long-lived fiber, and the settings.
 import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Api } from "../../schema/api/Api.ts"
-import type { FiberStatus } from "../../schema/System.ts"
+import type { FiberStatus, SystemStatus } from "../../schema/System.ts"
+import { settingsChanges, settingsReplacement } from "../../src/core/SystemSettings.ts"
 import { JournalStore } from "../../src/store/Journal.ts"
+import { Settings } from "../../src/store/Settings.ts"
 import { FiberRegister } from "../FiberStatus.ts"
 import { Intake } from "../Intake.ts"
 import { Journal } from "../Journal.ts"
@@ -30,44 +32,52 @@ const actorStatus = (actor: NodeActor): FiberStatus => ({
 
 export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
   Effect.gen(function* () {
-    const intake = yield* Intake
-    const journal = yield* Journal
-    const store = yield* JournalStore
-    const supervisor = yield* NodeSupervisor
-    const register = yield* FiberRegister
-    const readiness = yield* Readiness
-    const loop = yield* Effect.acquireRelease(
-      Effect.sync(() => {
-        const histogram = monitorEventLoopDelay({ resolution: 10 })
-        histogram.enable()
-        return histogram
-      }),
-      (histogram) => Effect.sync(() => histogram.disable())
-    )
-    return handlers.handle("status", () =>
-      Effect.sync(() => {
-        const { figures } = journal
-        const reason = readiness.reason()
-        return {
-          version: serviceVersion,
-          started_at: readiness.startedAt,
-          ready: reason === undefined,
-          ready_reason: reason ?? null,
-          rss_bytes: process.memoryUsage.rss(),
-          event_loop_block_ms: Math.round(loop.max / 1e4) / 100,
-          intake: intake.figures(),
-          journal: {
-            rows: figures.rows,
-            commits: figures.commits,
-            failures: figures.failures,
-            commit_ms_last: Math.round(figures.commitMsLast * 100) / 100,
-            commit_ms_max: Math.round(figures.commitMsMax * 100) / 100,
-            database_bytes: store.bytes()
-          },
-          nodes: supervisor.counts(),
-          fibers: [...register.list(), ...supervisor.actors(actorsListedMax).map(actorStatus)]
-        }
-      })
-    )
+    const settings = yield* Settings
+    const status = yield* makeStatus
+    return handlers
+      .handle("status", () => status)
+      .handle("settings", () => settings.system)
+      .handle("replaceSettings", ({ payload }) => Effect.flatMap(settingsReplacement(payload), settings.change))
+      .handle("changeSettings", ({ payload }) => Effect.flatMap(settingsChanges(payload), settings.change))
   })
 )
+
+const makeStatus = Effect.gen(function* () {
+  const intake = yield* Intake
+  const journal = yield* Journal
+  const store = yield* JournalStore
+  const supervisor = yield* NodeSupervisor
+  const register = yield* FiberRegister
+  const readiness = yield* Readiness
+  const loop = yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      const histogram = monitorEventLoopDelay({ resolution: 10 })
+      histogram.enable()
+      return histogram
+    }),
+    (histogram) => Effect.sync(() => histogram.disable())
+  )
+  return Effect.sync((): SystemStatus => {
+    const { figures } = journal
+    const reason = readiness.reason()
+    return {
+      version: serviceVersion,
+      started_at: readiness.startedAt,
+      ready: reason === undefined,
+      ready_reason: reason ?? null,
+      rss_bytes: process.memoryUsage.rss(),
+      event_loop_block_ms: Math.round(loop.max / 1e4) / 100,
+      intake: intake.figures(),
+      journal: {
+        rows: figures.rows,
+        commits: figures.commits,
+        failures: figures.failures,
+        commit_ms_last: Math.round(figures.commitMsLast * 100) / 100,
+        commit_ms_max: Math.round(figures.commitMsMax * 100) / 100,
+        database_bytes: store.bytes()
+      },
+      nodes: supervisor.counts(),
+      fibers: [...register.list(), ...supervisor.actors(actorsListedMax).map(actorStatus)]
+    }
+  })
+})

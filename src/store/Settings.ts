@@ -1,8 +1,9 @@
-// Named settings of the installation, kept as text, and the brand among them.
+// Named settings of the installation, kept as text; the brand and the mode of guests' history among them.
 import { SqlClient, SqlSchema } from "@effect/sql"
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import type { StorageUnavailable } from "../../schema/Errors.ts"
-import { Brand } from "../../schema/System.ts"
+import { Brand, HistoryAccess, type SystemSettings } from "../../schema/System.ts"
+import type { SettingsChanges } from "../core/SystemSettings.ts"
 import { atBorder } from "./Border.ts"
 
 /** Shown while nothing, or something blank, is stored (contract, brand). */
@@ -11,6 +12,9 @@ export const defaultBrand: Brand = {
   page_title: "Monitor Dashboard",
   topbar_text: "Monitor Control"
 }
+
+/** In force before anything was stored (contract, system settings). */
+const defaultAccess: HistoryAccess = "disabled"
 
 export class Settings extends Context.Tag("store/Settings")<
   Settings,
@@ -22,6 +26,12 @@ export class Settings extends Context.Tag("store/Settings")<
     /** Never blank: a blank member takes its default. */
     readonly brand: Effect.Effect<Brand, StorageUnavailable>
     readonly putBrand: (brand: Brand) => Effect.Effect<void, StorageUnavailable>
+    /** Whether guests may read history. Something unreadable in its place fails, so that it opens nothing. */
+    readonly historyAccess: Effect.Effect<HistoryAccess, StorageUnavailable>
+    /** Brand and mode as they stood at one moment. */
+    readonly system: Effect.Effect<SystemSettings, StorageUnavailable>
+    /** All or nothing: the mode and the members of the brand that were given, in one transaction. */
+    readonly change: (changes: SettingsChanges) => Effect.Effect<void, StorageUnavailable>
   }
 >() {
   static readonly layer = Layer.effect(
@@ -31,35 +41,53 @@ export class Settings extends Context.Tag("store/Settings")<
 }
 
 const brandName = "brand"
+const accessName = "history_guest_access_mode"
 const StoredBrand = Schema.parseJson(Schema.partial(Brand))
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const find = SqlSchema.findOne({
-    Request: Schema.String,
-    Result: Schema.Struct({ value: Schema.String }),
-    execute: (name) => sql`SELECT value FROM settings WHERE name = ${name}`
+  const findAll = SqlSchema.findAll({
+    Request: Schema.Array(Schema.String),
+    Result: Schema.Struct({ name: Schema.String, value: Schema.String }),
+    execute: (names) => sql`SELECT name, value FROM settings WHERE ${sql.in("name", names)}`
   })
-  const get = Effect.fnUntraced(function* (name: string) {
-    return Option.map(yield* find(name), (row) => row.value)
-  }, atBorder("read a setting"))
-  const put = (name: string, value: string) =>
-    atBorder("write a setting")(
-      Effect.asVoid(
-        sql`INSERT INTO settings ${sql.insert({ name, value })} ON CONFLICT (name) DO UPDATE SET value = excluded.value`
-      )
-    )
-  const brand = Effect.gen(function* () {
-    const stored = yield* get(brandName)
-    return Option.isNone(stored) ? defaultBrand : withDefaults(yield* Schema.decode(StoredBrand)(stored.value))
-  }).pipe(atBorder("read the brand"))
+  /** One statement, so that what belongs together is read together. */
+  const read = (...names: ReadonlyArray<string>) =>
+    Effect.map(findAll(names), (rows) => new Map(rows.map(({ name, value }) => [name, value])))
+  const write = (name: string, value: string) =>
+    sql`INSERT INTO settings ${sql.insert({ name, value })} ON CONFLICT (name) DO UPDATE SET value = excluded.value`
+  const change = Effect.fnUntraced(
+    function* ({ brand, historyAccess }: SettingsChanges) {
+      if (historyAccess !== undefined) yield* write(accessName, historyAccess)
+      if (Object.keys(brand).length === 0) return
+      const stored = yield* storedBrandOf(yield* read(brandName))
+      yield* write(brandName, JSON.stringify({ ...stored, ...brand }))
+    },
+    sql.withTransaction,
+    atBorder("change the system settings")
+  )
   return Settings.of({
-    get,
-    put,
-    brand,
-    putBrand: (brand) => put(brandName, JSON.stringify(brand))
+    get: (name) =>
+      atBorder("read a setting")(Effect.map(read(name), (stored) => Option.fromNullable(stored.get(name)))),
+    put: (name, value) => atBorder("write a setting")(Effect.asVoid(write(name, value))),
+    brand: atBorder("read the brand")(Effect.flatMap(read(brandName), brandOf)),
+    putBrand: (brand) => change({ brand }),
+    historyAccess: atBorder("read the mode of guests' history")(Effect.flatMap(read(accessName), accessOf)),
+    system: Effect.gen(function* () {
+      const stored = yield* read(brandName, accessName)
+      return { history_guest_access_mode: yield* accessOf(stored), ...(yield* brandOf(stored)) }
+    }).pipe(atBorder("read the system settings")),
+    change
   })
 })
+
+type Stored = ReadonlyMap<string, string>
+
+const accessOf = (stored: Stored) => Schema.decodeUnknown(HistoryAccess)(stored.get(accessName) ?? defaultAccess)
+
+const storedBrandOf = (stored: Stored) => Schema.decode(StoredBrand)(stored.get(brandName) ?? "{}")
+
+const brandOf = (stored: Stored) => Effect.map(storedBrandOf(stored), withDefaults)
 
 const withDefaults = (stored: typeof StoredBrand.Type): Brand => ({
   logo_url: stored.logo_url?.trim() || defaultBrand.logo_url,

@@ -122,6 +122,12 @@ const endpoints: Readonly<Record<string, Row>> = {
     headers: admin
   })),
   "GET /api/admin/system/status": asAdmin,
+  "GET /api/admin/system/settings": asAdmin,
+  "PUT /api/admin/system/settings": written(() => ({
+    headers: { ...admin, ...json },
+    body: { history_guest_access_mode: "disabled" }
+  })),
+  "PATCH /api/admin/system/settings": written(() => ({ headers: { ...admin, ...json }, body: { page_title: "Ours" } })),
   "POST /api/node/identity": { ...plain, call: () => ({ headers: agentOf(node.secret), body: {} }) },
   "POST /api/node/metrics": { ...plain, call: () => ({ headers: agentOf(node.secret), body: reportOf() }) },
   "POST /api/node/static": {

@@ -197,6 +197,10 @@ describe("text from an administrator", () => {
       })
       expect([map[groupId], front.find(({ id }) => id === groupId)?.["name"]]).toEqual([trimmed, trimmed])
       expect([shown?.node.title, shown?.node.tags]).toEqual([trimmed, [trimmed]])
+      await ask("PATCH", "/api/admin/system/settings", admin, { page_title: text, topbar_text: text })
+      for (const path of ["/api/admin/system/settings", "/api/front/brand"]) {
+        expect((await ask("GET", path)).json).toMatchObject({ page_title: trimmed, topbar_text: trimmed })
+      }
       await ask("DELETE", `/api/admin/nodes/${node.id}`)
       await ask("DELETE", `/api/admin/groups/${groupId}`)
     }
@@ -212,6 +216,11 @@ describe("text from an administrator", () => {
         text,
         "400 invalid_name"
       ])
+      for (const member of ["page_title", "topbar_text", "logo_url"]) {
+        const body = { [member]: `/${text}` }
+        const answer = await ask("PATCH", "/api/admin/system/settings", admin, body)
+        expect([body, codeOf(answer)]).toEqual([body, "400 invalid_fields"])
+      }
     }
     const secret = "a-good-secret\r\nX-Evil: 1"
     expect(codeOf(await ask("PATCH", `/api/admin/nodes/${node.id}`, admin, { secret }))).toBe("400 invalid_secret")

@@ -215,7 +215,10 @@ describe("an administrator's body", () => {
     ...notJson.map(([what, body]) => [what, body()] as const).filter(([what]) => !what.startsWith("bytes")),
     ["a list", "[]"],
     ["a number", "5"],
-    ["a list nested in a member", `{"name":${nested(10_000)},"ids":${nested(10_000)},"tags":${nested(10_000)}}`],
+    [
+      "a list nested in a member",
+      `{"name":${nested(10_000)},"ids":${nested(10_000)},"tags":${nested(10_000)},"page_title":${nested(10_000)}}`
+    ],
     ["an object nested in a member", `{"name":${'{"a":'.repeat(10_000)}1${"}".repeat(10_000)},"ids":5}`]
   ]
 
@@ -226,6 +229,8 @@ describe("an administrator's body", () => {
       ["PATCH", "/api/admin/groups/1"],
       ["PATCH", `/api/admin/nodes/${node.id}`],
       ["PUT", "/api/admin/nodes/display-order"],
+      ["PUT", "/api/admin/system/settings"],
+      ["PATCH", "/api/admin/system/settings"],
       ["POST", "/api/auth/login"]
     ] as const) {
       for (const [what, body] of bodies) {

@@ -107,6 +107,7 @@ const useNodes = async (admin: Headers): Promise<void> => {
   await ask("PATCH", other, admin, JSON.stringify({ secret: chosenSecret }))
   await ask("DELETE", other, admin)
   await ask("POST", "/api/node/metrics", agentOf(chosenSecret), report)
+  await ask("PATCH", "/api/admin/system/settings", admin, JSON.stringify({ history_guest_access_mode: chosenSecret }))
   await ask("GET", `/api/front/metrics?token=${String(admin["authorization"])}`.replace(" ", "%20"))
 }
 
@@ -128,7 +129,14 @@ const breakThings = async (admin: Headers, page: Headers): Promise<void> => {
 
 const readAll = async (admin: Headers): Promise<void> => {
   const paths = ["version", "front/brand", "front/metrics", "front/groups", "front/live", "openapi.json", "docs"]
-  for (const path of [...paths, "auth/sessions", "admin/groups", "admin/groups/map", "admin/system/status"]) {
+  for (const path of [
+    ...paths,
+    "auth/sessions",
+    "admin/groups",
+    "admin/groups/map",
+    "admin/system/status",
+    "admin/system/settings"
+  ]) {
     await ask("GET", `/api/${path}`, admin)
     await ask("GET", `/api/${path}`)
   }

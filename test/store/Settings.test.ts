@@ -1,4 +1,4 @@
-// Settings by name, and the brand among them.
+// Settings by name; the brand and the mode of guests' history among them.
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, type Layer, Option } from "effect"
 import { defaultBrand, Settings } from "../../src/store/Settings.ts"
@@ -18,7 +18,10 @@ describe("settings", () => {
         Effect.flip(settings.get("a")),
         Effect.flip(settings.put("a", "b")),
         Effect.flip(settings.brand),
-        Effect.flip(settings.putBrand(defaultBrand))
+        Effect.flip(settings.putBrand(defaultBrand)),
+        Effect.flip(settings.historyAccess),
+        Effect.flip(settings.system),
+        Effect.flip(settings.change({ historyAccess: "by_node", brand: {} }))
       ])
 
       for (const failure of failures) {
@@ -77,6 +80,67 @@ describe("the brand", () => {
       expect(yield* settings.brand).toEqual({ ...defaultBrand, page_title: "Ours" })
       yield* settings.put("brand", '{"topbar_text":"Top"}')
       expect(yield* settings.brand).toEqual({ ...defaultBrand, topbar_text: "Top" })
+    })
+  )
+})
+
+describe("the mode of guests' history", () => {
+  test(
+    "is unavailable, rather than open, while something unknown is stored",
+    Effect.gen(function* () {
+      const settings = yield* Settings
+      yield* settings.put("history_guest_access_mode", "everything")
+
+      expect((yield* Effect.flip(settings.historyAccess)).code).toBe("db_error")
+      expect((yield* Effect.flip(settings.system)).code).toBe("db_error")
+      expect(yield* settings.brand).toEqual(defaultBrand)
+    })
+  )
+
+  test(
+    "is disabled before it was set, and then what was set",
+    Effect.gen(function* () {
+      const settings = yield* Settings
+
+      expect(yield* settings.historyAccess).toBe("disabled")
+      yield* settings.change({ historyAccess: "by_node", brand: {} })
+      expect(yield* settings.historyAccess).toBe("by_node")
+    })
+  )
+})
+
+describe("a change of the settings", () => {
+  test(
+    "leaves the mode as it was when the brand cannot be written",
+    Effect.gen(function* () {
+      const settings = yield* Settings
+      yield* run(
+        "CREATE TRIGGER no_brand BEFORE INSERT ON settings WHEN NEW.name = 'brand' BEGIN SELECT RAISE(ABORT, 'no'); END"
+      )
+      const failure = yield* Effect.flip(settings.change({ historyAccess: "by_node", brand: { page_title: "Ours" } }))
+
+      expect(failure.code).toBe("db_error")
+      expect(yield* settings.system).toEqual({ history_guest_access_mode: "disabled", ...defaultBrand })
+    })
+  )
+
+  test(
+    "touches only what it names, and loses nothing of another that is made at the same time",
+    Effect.gen(function* () {
+      const settings = yield* Settings
+      yield* Effect.all(
+        [
+          settings.change({ brand: { page_title: "Ours" } }),
+          settings.change({ historyAccess: "by_node", brand: { topbar_text: "Top" } }),
+          settings.change({ brand: { logo_url: "/own.png" } })
+        ],
+        { concurrency: 3 }
+      )
+      const all = { logo_url: "/own.png", page_title: "Ours", topbar_text: "Top" }
+
+      expect(yield* settings.system).toEqual({ history_guest_access_mode: "by_node", ...all })
+      yield* settings.change({ brand: { page_title: "" } })
+      expect(yield* settings.brand).toEqual({ ...all, page_title: defaultBrand.page_title })
     })
   )
 })

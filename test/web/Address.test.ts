@@ -35,6 +35,7 @@ describe("a path", () => {
     expect(routeOf("/nodes/42/")).toEqual({ name: "node", id: "42" })
     expect(routeOf("/admin")).toEqual({ name: "admin", tab: "nodes" })
     expect(routeOf("/admin/status")).toEqual({ name: "admin", tab: "status" })
+    expect(routeOf("/admin/system/")).toEqual({ name: "admin", tab: "system" })
   })
 })
 

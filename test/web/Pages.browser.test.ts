@@ -84,6 +84,7 @@ describe.skipIf(!hasBrowser)("the pages", { timeout: 40_000 }, () => {
       expect([await overflowOf(page), isAudited ? await auditPage(page) : []]).toEqual([0, []])
       await judge(page, "/admin/groups", "tbody tr", isAudited)
       await judge(page, "/admin/sessions", "tbody tr", isAudited)
+      await judge(page, "/admin/system", "form img", isAudited)
       await judge(page, "/admin/status", "tbody tr", isAudited)
       expect(browser.faults).toEqual([])
     })

@@ -1,6 +1,6 @@
 // The addresses of the app and what each shows; also which addresses a sign-in may return to.
 
-export const adminTabs = ["nodes", "groups", "sessions", "status"] as const
+export const adminTabs = ["nodes", "groups", "sessions", "system", "status"] as const
 export type AdminTab = (typeof adminTabs)[number]
 
 export type Route =

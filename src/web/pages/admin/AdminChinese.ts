@@ -3,7 +3,7 @@ import type { AdminCatalogue } from "./AdminEnglish.ts"
 
 export const adminChinese: AdminCatalogue = {
   title: "管理",
-  tabs: { nodes: "节点", groups: "分组", sessions: "会话", status: "状态" },
+  tabs: { nodes: "节点", groups: "分组", sessions: "会话", system: "系统", status: "状态" },
   nodes: {
     search: "搜索节点",
     searchHint: "名称、主机、地址、标签",
@@ -107,6 +107,31 @@ export const adminChinese: AdminCatalogue = {
     allTitle: "全部退出?",
     allText: "所有会话立即结束,包括当前会话,您需要重新登录。",
     revoked: "会话已结束。"
+  },
+  system: {
+    brand: "品牌",
+    pageTitle: "页面标题",
+    topbarText: "顶栏文字",
+    blankHint: "留空则使用默认值。",
+    logo: "徽标",
+    logoHint: "本站路径、https 地址,或保存在此处的图片(最大 575 KiB)。",
+    uploaded: (size: string) => `保存在此处的图片,${size}`,
+    choose: "选择图片",
+    reset: "使用默认徽标",
+    preview: "徽标预览",
+    notShown: "页面无法显示该图片。地址须为 https,并指向浏览器支持的图片。",
+    guests: "访客",
+    history: "访客可查看历史",
+    historyText: "开启:访客还能看到可见节点的历史数据。关闭:只能看到当前状态。",
+    unsaved: "尚未保存",
+    saved: "已保存",
+    errors: {
+      page_title: "一行,最多 120 个字符。",
+      topbar_text: "一行,最多 64 个字符。",
+      logo_url: "请输入以单个斜杠开头的路径,或 http、https 地址。",
+      tooLarge: "图片过大。",
+      notPicture: "该文件不是图片。"
+    }
   },
   status: {
     service: "服务",

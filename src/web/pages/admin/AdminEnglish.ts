@@ -2,7 +2,7 @@
 
 export const adminEnglish = {
   title: "Administration",
-  tabs: { nodes: "Nodes", groups: "Groups", sessions: "Sessions", status: "Status" },
+  tabs: { nodes: "Nodes", groups: "Groups", sessions: "Sessions", system: "System", status: "Status" },
   nodes: {
     search: "Search nodes",
     searchHint: "Name, host, address, tag",
@@ -107,6 +107,31 @@ export const adminEnglish = {
     allTitle: "Sign out everywhere?",
     allText: "All sessions end at once, this one too. You will have to sign in again.",
     revoked: "The session was ended."
+  },
+  system: {
+    brand: "Brand",
+    pageTitle: "Page title",
+    topbarText: "Top bar text",
+    blankHint: "Leave it empty for the default.",
+    logo: "Logo",
+    logoHint: "A path of this site, an https address, or a picture of at most 575 KiB kept here.",
+    uploaded: (size: string) => `A picture kept here, ${size}`,
+    choose: "Choose a picture",
+    reset: "Use the default",
+    preview: "Preview of the logo",
+    notShown: "The page cannot show this picture. An address must be https and lead to one that browsers know.",
+    guests: "Guests",
+    history: "Guests read history",
+    historyText: "On: guests also see the past of the nodes that they see now. Off: they see the present only.",
+    unsaved: "Not saved yet",
+    saved: "Saved",
+    errors: {
+      page_title: "At most 120 characters in one line.",
+      topbar_text: "At most 64 characters in one line.",
+      logo_url: "Enter a path that begins with one slash, or an http or https address.",
+      tooLarge: "The picture is too large.",
+      notPicture: "This file is not a picture."
+    }
   },
   status: {
     service: "Service",
