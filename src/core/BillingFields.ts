@@ -2,6 +2,7 @@
 import { DateTime, Either, Option } from "effect"
 import { InvalidAnchorDate, InvalidStartDay, InvalidTimezone } from "../../schema/Errors.ts"
 import type { CycleMode } from "../../schema/Node.ts"
+import { isZone } from "./Zone.ts"
 
 /** Fields that were given; the others stay as they are stored. */
 export interface BillingFields {
@@ -14,8 +15,6 @@ export interface BillingFields {
 const date = /^(\d{4})-(\d{2})-(\d{2})$/
 const instant = /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 const instantLengthMax = 64
-/** The longest names of the zone database have some 30 characters. */
-const timezoneLengthMax = 64
 
 const isDate = (text: string): boolean => {
   const [, year, month, day] = date.exec(text) ?? []
@@ -32,9 +31,9 @@ const localDate = (text: string, zone: string): string | undefined => {
   return Option.getOrUndefined(Option.map(zoned, DateTime.formatIsoDate))
 }
 
-/** 1 to 31, in every mode. */
+/** A whole number from 1 to 31, in every mode. */
 export const startDayOf = (day: number): Either.Either<number, InvalidStartDay> =>
-  day >= 1 && day <= 31
+  Number.isInteger(day) && day >= 1 && day <= 31
     ? Either.right(day)
     : Either.left(new InvalidStartDay({ message: "traffic_billing_start_day must be from 1 to 31" }))
 
@@ -58,17 +57,6 @@ export const timezoneOf = (text: string): Either.Either<string, InvalidTimezone>
   return trimmed === "" || isZone(trimmed)
     ? Either.right(trimmed)
     : Either.left(new InvalidTimezone({ message: "traffic_billing_timezone must be empty or the name of a time zone" }))
-}
-
-const isZone = (text: string): boolean => {
-  // Newer runtimes take offsets such as +01:00, which are no zone names and know no summer time.
-  if (text.length > timezoneLengthMax || !/^[A-Za-z]/.test(text)) return false
-  try {
-    new Intl.DateTimeFormat("en", { timeZone: text })
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** Fields given together with a mode are settled together; a field that was not given is never added. */
