@@ -15,7 +15,7 @@ const warmupMs = 2 * intervalMs
 export const fleetLoad = async (fleet: Fleet, seconds = defaultSec, profile?: string): Promise<Result> => {
   const home = newHome()
   await seed(home, fleet)
-  const service = await startService(home, profile)
+  const service = await startService(home, { profile })
   const load = startProgram("Load", fleet)
   await message(load, 30_000, "the generator")
   const measureMs = seconds * 1000

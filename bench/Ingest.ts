@@ -9,7 +9,7 @@ import { newHome, removeHome, startProgram } from "./Workshop.ts"
 
 const defaultSec = 32
 const pairs = 4
-const connections = 256
+export const connections = 256
 /** Before the first slice of each server: then its code is compiled and every node has sent its first report. */
 const firstWarmupMs = 3000
 const warmupMs = 500
@@ -28,7 +28,13 @@ interface Slice {
   readonly acknowledged: number
 }
 
-const slice = async (load: Child, { child, port }: Target, isFirst: boolean, measureMs: number): Promise<Slice> => {
+/** One slice of the load on a target; fails when a report is not acknowledged. */
+export const slice = async (
+  load: Child,
+  { child, port }: Target,
+  isFirst: boolean,
+  measureMs: number
+): Promise<Slice> => {
   const warmup = isFirst ? firstWarmupMs : warmupMs
   const order: ClosedOrder = { kind: "closed", port, pid: child.pid, connections, warmupMs: warmup, measureMs }
   load.process.send(order)
@@ -70,7 +76,7 @@ export const ingest = async (fleet: Fleet, seconds = defaultSec, profile?: strin
   const home = newHome()
   await seed(home, fleet)
   const bare = await startBare()
-  const service = await startService(home, profile)
+  const service = await startService(home, { profile })
   const load = startProgram("Load", fleet)
   await message(load, 30_000, "the generator")
   const measureMs = (seconds * 1000) / (pairs * 2)

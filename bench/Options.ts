@@ -1,13 +1,13 @@
 // Owns what a run is asked for: which benchmarks, for how long, and in which form the figures are printed.
 
-export const names = ["ingest", "fleet", "actors", "journal", "restart"] as const
+export const names = ["ingest", "fleet", "actors", "journal", "restart", "history"] as const
 export type Name = (typeof names)[number]
 
 export interface Options {
   readonly chosen: ReadonlyArray<Name>
   /** One figure per line as JSON instead of tables. */
   readonly json: boolean
-  /** Length of the measured part; undefined leaves each benchmark its short form, below a minute in all. */
+  /** Length of the measured part; undefined leaves each benchmark its short form. */
   readonly seconds: number | undefined
   /** Folder for CPU profiles of the server, or undefined. */
   readonly profile: string | undefined
@@ -16,7 +16,8 @@ export interface Options {
 export const usage = `usage: npm run bench -- NAME [--json] [--seconds N] [--profile FOLDER]
   NAME       one of ${names.join(", ")}, or all
   --json     one figure per line: {"name", "value", "unit"} (with \`npm run --silent\`, nothing else is printed)
-  --seconds  length of the measured part (1 to 3600); the short forms take less than a minute each
+  --seconds  length of the measured part (1 to 3600); of every timed part of history;
+             the short forms take less than a minute each, history some five
   --profile  writes a CPU profile of the server into this folder (ingest and fleet)`
 
 /** Longer runs fill the disk with a database that nobody reads. */

@@ -19,7 +19,7 @@ export const storage = (home: string) =>
 /** The id of the node with this index in a seeded home. */
 export const idOf = (index: number): NodeId => NodeId.make(index + 1)
 
-const fill = (fleet: Fleet) =>
+const fill = (fleet: Fleet, idAt: (index: number) => NodeId) =>
   Effect.gen(function* () {
     const db = (yield* Sql.Database).handle()
     const vault = yield* Vault.Vault
@@ -30,7 +30,7 @@ const fill = (fleet: Fleet) =>
     const member = db.prepare("INSERT INTO node_group_members (node_id, group_id) VALUES (?, ?)")
     db.transaction(() => {
       for (let i = 0; i < fleet.count; i++) {
-        const id = idOf(i)
+        const id = idAt(i)
         const secret = secretOf(fleet, i)
         const sealed = vault.seal(secret, secretContext(id))
         node.run(id, hostnameOf(i), vault.digest(secret), sealed, i + 1, fleet.epochMs)
@@ -40,5 +40,5 @@ const fill = (fleet: Fleet) =>
   })
 
 /** Creates the database of an empty home with every node of the fleet; takes about a second for 10,000. */
-export const seed = (home: string, fleet: Fleet): Promise<void> =>
-  Effect.runPromise(Effect.provide(fill(fleet), Groups.layer.pipe(Layer.provideMerge(storage(home)))))
+export const seed = (home: string, fleet: Fleet, idAt = idOf): Promise<void> =>
+  Effect.runPromise(Effect.provide(fill(fleet, idAt), Groups.layer.pipe(Layer.provideMerge(storage(home)))))

@@ -42,17 +42,33 @@ const ready = async (port: number, child: Child): Promise<void> => {
   while (process.exitCode === null && process.signalCode === null && !(await isReady(port))) await delay(askMs)
 }
 
-/** `profile`: folder for a CPU profile, written when the service is stopped in order. */
-export const startService = async (home: string, profile?: string): Promise<Service> => {
+export const adminPassword = "only for this benchmark"
+
+export interface ServiceOptions {
+  /** Folder for a CPU profile, written when the service is stopped in order. */
+  readonly profile?: string | undefined
+  /** Settings beside those that every benchmark has. */
+  readonly env?: Readonly<Record<string, string>>
+  /** A module that is loaded before the service and talks to its parent. */
+  readonly preload?: string
+}
+
+export const startService = async (home: string, options: ServiceOptions = {}): Promise<Service> => {
+  const { env, preload, profile } = options
   const port = await freePort()
   const startedAt = performance.now()
   const child = start(serverFile, ["serve"], {
-    nodeArgs: profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`],
+    nodeArgs: [
+      ...(profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`]),
+      ...(preload === undefined ? [] : ["--import", preload])
+    ],
+    ipc: preload !== undefined,
     env: {
       WATCHPOST_HOME: home,
       WATCHPOST_LISTEN: `127.0.0.1:${port}`,
       WATCHPOST_LOCAL_NODE: "off",
-      WATCHPOST_ADMIN_PASSWORD: "only for this benchmark"
+      WATCHPOST_ADMIN_PASSWORD: adminPassword,
+      ...env
     }
   })
   await before(child, startLimitMs, "the service did not start", ready(port, child))

@@ -19,7 +19,7 @@ const leftoverMs = 2 * 3_600_000
 export const serverFile = join(root, "dist/watchpost.mjs")
 
 /** The programs that run as processes of their own. */
-export const programs = ["Load", "Bare", "Actors", "Rows", "Tail"] as const
+export const programs = ["Load", "Bare", "Actors", "Rows", "Tail", "Seal", "Fill", "Probe"] as const
 export type Program = (typeof programs)[number]
 
 let workshop: string | undefined
@@ -80,6 +80,9 @@ export const prepare = async (): Promise<void> => {
   await buildPrograms()
 }
 
+/** The bundled file of a program, for a process that loads it beside its own. */
+export const programFile = (name: Program): string => join(folder(), `${name}.mjs`)
+
 /** Starts one of the bundled programs with a message channel; its first argument is `input` as JSON. */
 export const startProgram = (name: Program, input: unknown, options: StartOptions = {}): Child =>
-  start(join(folder(), `${name}.mjs`), [JSON.stringify(input)], { ...options, ipc: true })
+  start(programFile(name), [JSON.stringify(input)], { ...options, ipc: true })

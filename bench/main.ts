@@ -5,6 +5,7 @@ import { lineOf, machine, type Result, tableOf } from "./Figures.ts"
 import type { Fleet } from "./Fleet.ts"
 import { fleetLoad } from "./FleetLoad.ts"
 import { ingest } from "./Ingest.ts"
+import { history } from "./History.ts"
 import { type Name, type Options, parseOptions, usage } from "./Options.ts"
 import { restart } from "./Restart.ts"
 import { rows } from "./Rows.ts"
@@ -18,7 +19,8 @@ const benchmarks: Readonly<Record<Name, (fleet: Fleet, options: Options) => Prom
   fleet: (fleet, { profile, seconds }) => fleetLoad(fleet, seconds, profile),
   actors: (fleet, { seconds }) => actors(fleet, seconds),
   journal: (fleet, { seconds }) => rows(fleet, seconds),
-  restart: (fleet, { seconds }) => restart(fleet, seconds)
+  restart: (fleet, { seconds }) => restart(fleet, seconds),
+  history: (fleet, { seconds }) => history(fleet, seconds)
 }
 
 const run = async (options: Options): Promise<void> => {

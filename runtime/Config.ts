@@ -2,6 +2,7 @@
 import { Config, ConfigError, Context, Effect, Either, Layer, Option, Redacted } from "effect"
 import ipaddr from "ipaddr.js"
 import { isAbsolute, resolve } from "node:path"
+import { type HistoryLimits, limitsOf, parseBytes, parseTier } from "./HistoryLimits.ts"
 
 export interface Settings {
   /** Data folder: database, key file, install id. */
@@ -16,6 +17,8 @@ export interface Settings {
   readonly timezone: string
   /** Whether this machine is watched as the first node. */
   readonly localNode: boolean
+  /** Days and bytes of each tier of history. */
+  readonly history: HistoryLimits
 }
 
 /** The settings of this process. */
@@ -33,7 +36,16 @@ export const catalogue = [
     "Comma-separated addresses or CIDR ranges whose forwarding headers are believed."
   ],
   ["WATCHPOST_TIMEZONE", "(system)", "IANA time zone of the service."],
-  ["WATCHPOST_LOCAL_NODE", "on", "`on`: this machine becomes the first node; `off`: it does not."]
+  ["WATCHPOST_LOCAL_NODE", "on", "`on`: this machine becomes the first node; `off`: it does not."],
+  [
+    "WATCHPOST_HISTORY_RAW",
+    "24h",
+    "How long reports are kept as they came; `24h, 3GB` gives the tier bytes of its own."
+  ],
+  ["WATCHPOST_HISTORY_MINUTE", "7d", "How long history by the minute is kept."],
+  ["WATCHPOST_HISTORY_QUARTER", "45d", "How long history by the quarter-hour is kept."],
+  ["WATCHPOST_HISTORY_HOUR", "400d", "How long history by the hour is kept."],
+  ["WATCHPOST_HISTORY_BYTES", "10GB", "Bytes of all tiers together; the oldest goes first."]
 ] as const
 
 const checked = <A, B>(self: Config.Config<A>, name: string, parse: (value: A) => Either.Either<B, string>) =>
@@ -101,6 +113,8 @@ const optional = <B>(name: string, parse: (value: string) => Either.Either<B, st
     Option.isNone(value) ? Either.right(Option.none<B>()) : Either.map(parse(value.value), Option.some)
   )
 
+const tier = (name: string, fallback: string) => checked(withDefault(name, fallback), name, parseTier)
+
 export const settings: Config.Config<Settings> = Config.all({
   home: Config.map(withDefault("WATCHPOST_HOME", "./data"), (home) => (isAbsolute(home) ? home : resolve(home))),
   listen: checked(withDefault("WATCHPOST_LISTEN", "127.0.0.1:8080"), "WATCHPOST_LISTEN", parseListen),
@@ -112,8 +126,22 @@ export const settings: Config.Config<Settings> = Config.all({
     "WATCHPOST_TIMEZONE",
     parseTimezone
   ),
-  localNode: checked(withDefault("WATCHPOST_LOCAL_NODE", "on"), "WATCHPOST_LOCAL_NODE", parseSwitch)
-}).pipe(Config.map(({ listen, ...rest }) => ({ ...rest, listenHost: listen.host, listenPort: listen.port })))
+  localNode: checked(withDefault("WATCHPOST_LOCAL_NODE", "on"), "WATCHPOST_LOCAL_NODE", parseSwitch),
+  tiers: Config.all({
+    raw: tier("WATCHPOST_HISTORY_RAW", "24h"),
+    minute: tier("WATCHPOST_HISTORY_MINUTE", "7d"),
+    quarter: tier("WATCHPOST_HISTORY_QUARTER", "45d"),
+    hour: tier("WATCHPOST_HISTORY_HOUR", "400d")
+  }),
+  historyBytes: checked(withDefault("WATCHPOST_HISTORY_BYTES", "10GB"), "WATCHPOST_HISTORY_BYTES", parseBytes)
+}).pipe(
+  Config.map(({ historyBytes, listen, tiers, ...rest }) => ({
+    ...rest,
+    listenHost: listen.host,
+    listenPort: listen.port,
+    history: limitsOf(tiers, historyBytes)
+  }))
+)
 
 /** Reads the settings once; a bad one fails with a single line that names it. */
 export const layer: Layer.Layer<AppConfig, ConfigError.ConfigError> = Layer.effect(

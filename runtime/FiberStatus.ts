@@ -54,11 +54,16 @@ export const statusOf = (watch: Watch): FiberStatus => ({
   last_error_at: watch.lastErrorAt === null ? null : new Date(watch.lastErrorAt).toISOString()
 })
 
+/** Something went wrong in one of many pieces of work; the fiber goes on. */
+export const noteTrouble = (watch: Watch, message: string, at: number): void => {
+  watch.lastError = message.slice(0, errorLengthMax)
+  watch.lastErrorAt = at
+}
+
 export const noteFailure = (watch: Watch, message: string, at: number): void => {
   watch.restarts++
   watch.state = "restarting"
-  watch.lastError = message.slice(0, errorLengthMax)
-  watch.lastErrorAt = at
+  noteTrouble(watch, message, at)
 }
 
 /** Restarts of a fixed fiber: from 100 ms, capped at 10 s, jittered, forgotten after two quiet minutes. */

@@ -1,9 +1,10 @@
 // The one writer of hot tables: gathers what is offered, commits it in one transaction, then settles each offer.
-import { Clock, Context, Effect, Layer, Schedule } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { NodeId } from "../schema/Ids.ts"
 import { encode, encodedBytesMax } from "../src/core/VectorCode.ts"
 import { JournalStore, type Write } from "../src/store/Journal.ts"
-import { FiberRegister, noteFailure, supervised, type Watch } from "./FiberStatus.ts"
+import { FiberRegister, supervised } from "./FiberStatus.ts"
+import { codeOf, idle, repair } from "./JournalRepair.ts"
 
 /** Rows waiting for one commit. A commit of this many takes about 20 ms; past it the disk is not keeping up. */
 export const rowsMax = 4096
@@ -14,8 +15,6 @@ const arenaFirst = 65_536
 const rowsEager = 128
 /** At the latest after this a waiting row is committed; fewer commits cost less, and nobody notices 5 ms. */
 const lingerMs = 5
-/** How long an admin transaction may stand between two attempts to commit. */
-const busyRetryMs = 1
 
 /** Called once per offer, after the commit that holds it (true) or that failed (false). */
 export type Settle = (committed: boolean) => void
@@ -26,6 +25,7 @@ export interface RowOffer {
   readonly nodeId: NodeId
   readonly receivedAt: number
   readonly details: string | null
+  readonly isApplied: boolean
   readonly checkpoint: string | null
 }
 
@@ -132,9 +132,9 @@ class Writer {
     const place = this.arena.subarray(at, at + size)
     place.set(size === vector.length ? vector : vector.subarray(0, size))
     const seq = ++this.seq
-    const { checkpoint, details, nodeId, receivedAt } = row
+    const { checkpoint, details, isApplied, nodeId, receivedAt } = row
     const bytes = this.encode(vector, size)
-    this.push({ kind: "row", seq, nodeId, receivedAt, vector: bytes, details, checkpoint }, settle, place)
+    this.push({ kind: "row", seq, nodeId, receivedAt, vector: bytes, details, isApplied, checkpoint }, settle, place)
     return seq
   }
 
@@ -167,7 +167,7 @@ class Writer {
       committed = false
       this.figures.failures++
       this.failure = cause instanceof Error ? cause.message : String(cause)
-      this.failureCode = cause instanceof Error && "code" in cause ? String(cause.code) : ""
+      this.failureCode = codeOf(cause)
     }
     this.committedAt = performance.now()
     if (committed) {
@@ -224,34 +224,6 @@ class Writer {
   })
 }
 
-/** From a quarter of a second to five: space may come back any moment, and a probe is cheap. */
-const repairPolicy = Schedule.exponential("250 millis").pipe(Schedule.union(Schedule.spaced("5 seconds")))
-
-const idle = (store: Context.Tag.Service<typeof JournalStore>) =>
-  Effect.gen(function* () {
-    while (store.busy()) yield* Effect.sleep(busyRetryMs)
-  })
-
-const repair = (writer: Writer, store: Context.Tag.Service<typeof JournalStore>, watch: Watch) =>
-  Effect.gen(function* () {
-    const message = writer.failure ?? "unknown"
-    noteFailure(watch, message, yield* Clock.currentTimeMillis)
-    yield* Effect.logError("the journal cannot write; reports are refused until it can").pipe(
-      Effect.annotateLogs({ cause: message })
-    )
-    const attempt = Effect.try(() => {
-      // A full disk leaves the connection sound; after an I/O error SQLite's view of the file cannot be trusted.
-      if (writer.failureCode !== "SQLITE_FULL") store.reopen()
-      store.probe()
-    })
-    // Opened again under an administrator's transaction, what is left of it would be written without one.
-    yield* Effect.andThen(idle(store), attempt).pipe(Effect.retry(repairPolicy), Effect.orDie)
-    writer.seq = Math.max(writer.seq, store.lastSeq())
-    writer.failure = undefined
-    watch.state = "running"
-    yield* Effect.logInfo("the journal writes again")
-  })
-
 const make = Effect.gen(function* () {
   const store = yield* JournalStore
   const writer = new Writer(store)
@@ -260,7 +232,7 @@ const make = Effect.gen(function* () {
 
   const turn = Effect.gen(function* () {
     // First, so that a repair that died of a defect is taken up again.
-    if (writer.failure !== undefined) yield* repair(writer, store, watch)
+    if (writer.failure !== undefined) yield* repair(writer, store, watch, () => store.probe())
     yield* writer.due
     yield* idle(store)
     writer.commit()

@@ -2,24 +2,32 @@
 import { HttpApiBuilder } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
-import { mkdirSync } from "node:fs"
-import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { RoutedApi } from "../schema/api/Api.ts"
 import { StorageUnavailable } from "../schema/Errors.ts"
 import * as Password from "../src/auth/Password.ts"
 import * as Vault from "../src/auth/Vault.ts"
 import { Groups } from "../src/store/Groups.ts"
+import * as HistoryStore from "../src/store/History.ts"
+import { filesOf } from "../src/store/Home.ts"
+import { homeLock } from "../src/store/HomeLock.ts"
+import { inspected } from "../src/store/Inspection.ts"
+import * as Integrity from "../src/store/Integrity.ts"
 import * as JournalStore from "../src/store/Journal.ts"
 import * as Migrations from "../src/store/Migrations.ts"
 import { Nodes } from "../src/store/Nodes.ts"
+import { finish } from "../src/store/Restoration.ts"
 import * as SessionStore from "../src/store/Sessions.ts"
 import { Settings } from "../src/store/Settings.ts"
 import * as Sql from "../src/store/Sql.ts"
 import { BundledVersion } from "./BundledVersion.ts"
+import * as Compactor from "./Compactor.ts"
 import { AppConfig } from "./Config.ts"
 import { FiberRegister } from "./FiberStatus.ts"
 import * as FrontBoard from "./FrontBoard.ts"
+import * as HistoryMarks from "./HistoryMarks.ts"
+import * as HistoryReads from "./HistoryReads.ts"
+import * as HistoryRetention from "./HistoryRetention.ts"
 import * as AuthHandlers from "./http/Auth.ts"
 import * as Files from "./http/Files.ts"
 import * as FrontHandlers from "./http/Front.ts"
@@ -28,6 +36,7 @@ import * as Listener from "./http/Listener.ts"
 import * as NodeLane from "./http/NodeLane.ts"
 import * as NodeHandlers from "./http/Nodes.ts"
 import * as Security from "./http/Security.ts"
+import * as HistoryHandlers from "./http/History.ts"
 import * as Server from "./http/Server.ts"
 import * as SystemHandlers from "./http/System.ts"
 import { InstallId } from "./InstallId.ts"
@@ -39,25 +48,49 @@ import * as NodeSupervisor from "./NodeSupervisor.ts"
 import { Readiness } from "./Readiness.ts"
 import * as Replay from "./Replay.ts"
 import * as Retention from "./Retention.ts"
+import * as ServiceRuns from "./ServiceRuns.ts"
 import * as Sessions from "./Sessions.ts"
 
 /** Built files stand beside the program; from a checkout they are in dist. */
 const webFolder = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../dist/web" : "./web", import.meta.url))
 
-/** Database file of an installation, inside its home. */
-export const databaseFile = (home: string): string => join(home, "watchpost.db")
+/** What a database of this version looks like, read off a new one in memory. */
+export const currentShape = Integrity.currentShape.pipe(
+  Effect.provide(Migrations.layer.pipe(Layer.provideMerge(Sql.layer(":memory:")))),
+  Effect.orDie
+)
+
+/** The home is ours alone, no restore stands halfway, and what is in it can be trusted: before anything is written. */
+const trusted = (home: string) =>
+  Layer.scopedDiscard(
+    Effect.gen(function* () {
+      yield* homeLock(home)
+      yield* Effect.try({
+        try: () => finish(home),
+        catch: (cause) => new StorageUnavailable({ message: `the restore cannot be finished: ${String(cause)}` })
+      })
+      yield* inspected(home, yield* currentShape)
+    })
+  )
 
 const storage = Layer.unwrapEffect(
   Effect.gen(function* () {
     const { home } = yield* AppConfig
-    yield* Effect.try({
-      try: () => mkdirSync(home, { recursive: true, mode: 0o700 }),
-      catch: (cause) => new StorageUnavailable({ message: `the data folder ${home} cannot be used: ${String(cause)}` })
-    })
-    const sql = Migrations.layer.pipe(Layer.provideMerge(Sql.layer(databaseFile(home))))
-    const stores = Layer.mergeAll(Groups.layer, Nodes.layer, Settings.layer, SessionStore.layer, JournalStore.layer)
+    const { database, key } = filesOf(home)
+    const sql = Migrations.layer.pipe(Layer.provideMerge(Sql.layer(database)))
+    const stores = Layer.mergeAll(
+      Groups.layer,
+      Nodes.layer,
+      Settings.layer,
+      SessionStore.layer,
+      JournalStore.layer,
+      HistoryStore.layer
+    )
     return Layer.mergeAll(stores, InstallId.layer(home)).pipe(
-      Layer.provideMerge(Layer.mergeAll(sql, Vault.layer(join(home, "secret.key"))))
+      // After the tables: a key says that the home is in use.
+      Layer.provideMerge(Vault.layer(key)),
+      Layer.provideMerge(sql),
+      Layer.provide(trusted(home))
     )
   })
 )
@@ -67,7 +100,12 @@ const auth = Layer.unwrapEffect(
 )
 
 /** Journal, nodes and boards; each stands on the ones named behind it. */
-const engine = Layer.mergeAll(Intake.layer, FrontBoard.layer, Readiness.layer, Retention.layer).pipe(
+const history = Layer.mergeAll(HistoryReads.layer, HistoryRetention.layer, Retention.layer).pipe(
+  Layer.provideMerge(Compactor.layer),
+  Layer.provideMerge(Layer.mergeAll(HistoryMarks.layer, ServiceRuns.layer))
+)
+
+const engine = Layer.mergeAll(Intake.layer, FrontBoard.layer, Readiness.layer, history).pipe(
   Layer.provideMerge(NodeSupervisor.layer),
   Layer.provideMerge(Replay.layer),
   Layer.provideMerge(Layer.mergeAll(Journal.layer, NodeRoster.layer)),
@@ -77,6 +115,7 @@ const engine = Layer.mergeAll(Intake.layer, FrontBoard.layer, Readiness.layer, R
 const handlers = Layer.mergeAll(
   AuthHandlers.layer,
   FrontHandlers.layer,
+  HistoryHandlers.layer,
   GroupHandlers.layer,
   NodeHandlers.layer,
   SystemHandlers.layer

@@ -68,6 +68,10 @@ export class NodeActor {
   /** Seq of the last row whose commit is known: equal to `lastSeq` while nothing is in flight. */
   private settledSeq = 0
   private sinceCheckpoint = 0
+  /** Committed rows that history has not sealed yet, ascending. It outlives crashes: it says what is on disk. */
+  readonly unsealed: Array<number> = []
+  /** Receive time of the first of them. */
+  unsealedFrom = 0
   private state: NodeState | undefined
   /** The upgrade task outlives a crash of the actor, though not one of the process. */
   private carried: UpgradeState = noUpgrade
@@ -211,6 +215,7 @@ export class NodeActor {
         nodeId: this.id,
         receivedAt,
         details: changes === undefined ? null : JSON.stringify(changes),
+        isApplied: applied,
         checkpoint: due ? JSON.stringify(checkpointOf(state)) : null
       },
       vector,
@@ -219,8 +224,10 @@ export class NodeActor {
         if (!committed) return this.undo(reply)
         this.settledSeq = seq
         if (due) this.checkpointSeq = Math.max(this.checkpointSeq, seq)
-        if (applied) this.publish(receivedAt, shown, written)
-        else this.publishFaults(shown.faults)
+        if (applied) {
+          if (this.unsealed.push(seq) === 1) this.unsealedFrom = receivedAt
+          this.publish(receivedAt, shown, written)
+        } else this.publishFaults(shown.faults)
         reply.acknowledge(update, applied)
       }
     )

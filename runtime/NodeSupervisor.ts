@@ -37,6 +37,7 @@ export class NodeSupervisor extends Context.Tag("runtime/NodeSupervisor")<
   {
     readonly actor: (id: NodeId) => NodeActor | undefined
     readonly view: (id: NodeId) => NodeView | undefined
+    readonly all: () => Iterable<NodeActor>
     /** Rises with every published change of any node. */
     readonly revision: () => number
     readonly counts: () => NodeCounts
@@ -180,6 +181,7 @@ const requestUpgrade = ({ actors }: Tools, id: NodeId, manifest: UpdateManifest)
 const supervisorOf = (tools: Tools): Context.Tag.Service<typeof NodeSupervisor> => ({
   actor: (id) => tools.actors.get(id),
   view: (id) => tools.actors.get(id)?.view,
+  all: () => tools.actors.values(),
   revision: () => tools.shared.revision,
   counts: () => counts(tools),
   actors: (limit) => listed(tools, limit),

@@ -1,6 +1,7 @@
 // Whether the service can take reports right now, and since when it runs.
 import { Clock, Context, Effect, Layer } from "effect"
 import { Journal } from "./Journal.ts"
+import { isDamage } from "./JournalRepair.ts"
 
 export class Readiness extends Context.Tag("runtime/Readiness")<
   Readiness,
@@ -17,7 +18,11 @@ export class Readiness extends Context.Tag("runtime/Readiness")<
       const startedAt = new Date(yield* Clock.currentTimeMillis).toISOString()
       return Readiness.of({
         startedAt,
-        reason: () => (journal.closed() === undefined ? undefined : "the journal cannot write to the disk")
+        reason: () => {
+          const closed = journal.closed()
+          if (closed === undefined || isDamage(closed)) return closed
+          return "the journal cannot write to the disk"
+        }
       })
     })
   )

@@ -1,15 +1,12 @@
-// Keeps the journal tail short: rows older than replay needs are covered by checkpoints, then deleted in slices.
-import { Clock, Effect, Layer, Schedule } from "effect"
+// Keeps the journal tail short: rows that history has sealed are covered by checkpoints, then deleted in slices.
+import { Effect, Layer, Schedule } from "effect"
 import type { NodeId } from "../schema/Ids.ts"
 import { JournalStore } from "../src/store/Journal.ts"
 import { FiberRegister, supervised } from "./FiberStatus.ts"
+import { HistoryMarks } from "./HistoryMarks.ts"
 import { Journal } from "./Journal.ts"
 import { NodeSupervisor } from "./NodeSupervisor.ts"
 
-/** Age past which a row leaves the tail. Replay needs at most 32 reports of a node: 96 s at 3 s. */
-const tailMs = 120_000
-/** Database size past which only half of that is kept: a fleet this large has many rows per second. */
-const tailBytesMax = 2_147_483_648
 const every = Schedule.fixed("15 seconds")
 /** Rows per delete: some 5 ms of a blocked loop. */
 const sliceRows = 2000
@@ -21,6 +18,7 @@ const make = Effect.gen(function* () {
   const store = yield* JournalStore
   const journal = yield* Journal
   const supervisor = yield* NodeSupervisor
+  const marks = yield* HistoryMarks
   const register = yield* FiberRegister
   const figures = { behind: 0 }
   const watch = register.register("Retention", () => figures.behind, 0)
@@ -36,11 +34,20 @@ const make = Effect.gen(function* () {
       }
     })
 
+  /** The last row before the first that is in no chunk yet. Told by order, not by time: clocks are set. */
+  const sealedUpTo = (): number => {
+    // What is on disk is also on its node's list; a row that is only offered is neither.
+    let first = store.lastSeq() + 1
+    for (const { unsealed } of supervisor.all()) {
+      const seq = unsealed[0]
+      if (seq !== undefined && seq < first) first = seq
+    }
+    return first - 1
+  }
+
   const round = Effect.gen(function* () {
     if (journal.closed() !== undefined) return
-    const now = yield* Clock.currentTimeMillis
-    const keepMs = store.bytes() > tailBytesMax ? tailMs / 2 : tailMs
-    const upTo = store.seqBefore(now - keepMs)
+    const upTo = sealedUpTo()
     if (upTo === 0) return
     // No row leaves before a checkpoint covers it: otherwise a restart would lose what was acknowledged.
     let covering = supervisor.coverUpTo(upTo)
@@ -54,7 +61,9 @@ const make = Effect.gen(function* () {
     yield* trim(upTo, covering.away)
   })
 
-  yield* Effect.forkScoped(supervised(watch, Effect.andThen(Effect.repeat(round, every), Effect.never)))
+  yield* Effect.forkScoped(
+    supervised(watch, marks.ready.pipe(Effect.andThen(Effect.repeat(round, every)), Effect.andThen(Effect.never)))
+  )
 })
 
 export const layer = Layer.scopedDiscard(make)

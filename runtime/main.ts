@@ -4,11 +4,16 @@ import { NodeContext, NodeRuntime } from "@effect/platform-node"
 import { Cause, ConfigError, Console, Data, Effect, Layer, Logger, LogLevel, Option, Redacted } from "effect"
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { isFailure } from "../schema/Errors.ts"
+import { isFailure, type StorageUnavailable } from "../schema/Errors.ts"
 import { Password } from "../src/auth/Password.ts"
+import type { Shape } from "../src/store/Integrity.ts"
 import { AppConfig, layer as configLayer } from "./Config.ts"
+import { backup } from "./cli/Backup.ts"
+import { check } from "./cli/Check.ts"
+import { CommandFailed } from "./cli/Job.ts"
+import { restore } from "./cli/Restore.ts"
 import { ListenFailed } from "./http/Listener.ts"
-import { service } from "./Layers.ts"
+import { currentShape, service } from "./Layers.ts"
 import { ListenAddress } from "./ListenAddress.ts"
 import { serviceVersion } from "./Version.ts"
 
@@ -30,7 +35,7 @@ const greeting = Effect.gen(function* () {
 /** One line for a person about why the service cannot start. */
 const reason = (failure: unknown): string => {
   if (ConfigError.isConfigError(failure)) return configReason(failure)
-  if (isFailure(failure) || failure instanceof ListenFailed) return failure.message
+  if (isFailure(failure) || failure instanceof ListenFailed || failure instanceof CommandFailed) return failure.message
   return failure instanceof Error ? failure.message : String(failure)
 }
 const configReason = (error: ConfigError.ConfigError): string => {
@@ -53,6 +58,32 @@ const serve = Command.make("serve", {}, () => Effect.catchAllCause(running, star
   Command.withDescription("Run the service. Settings are read from WATCHPOST_* in the environment.")
 )
 
+/** What shells give for SIGINT. */
+const interruptedCode = 130
+
+/** Runs a command on the home of the settings; its failures end with code 1 and one line, as those of `serve`. */
+const onHome = (use: (home: string, shape: Shape) => Effect.Effect<void, CommandFailed | StorageUnavailable>) =>
+  Effect.gen(function* () {
+    const { home } = yield* AppConfig
+    yield* use(home, yield* currentShape)
+  }).pipe(
+    Effect.provide(configLayer),
+    Effect.catchAllCause(startFailure),
+    // The service ends well on a signal; a backup that was not made must not look like one that was.
+    Effect.onInterrupt(() => Effect.sync(() => process.exit(interruptedCode)))
+  )
+
+const file = Args.text({ name: "FILE" })
+const backupCommand = Command.make("backup", { file }, (given) =>
+  onHome((home, shape) => backup(home, given.file, shape))
+).pipe(Command.withDescription("Copy database and key into one checked FILE, while the service runs or not."))
+const restoreCommand = Command.make("restore", { file }, (given) =>
+  onHome((home, shape) => restore(home, given.file, shape))
+).pipe(Command.withDescription("Put a backup in the place of the home's data; the service must be stopped."))
+const checkCommand = Command.make("check", {}, () => onHome(check)).pipe(
+  Command.withDescription("Look for damage in the database and count what it holds; changes nothing.")
+)
+
 /** The agent is a program of its own, so that it starts without anything of the service. */
 const agentFile = (): URL => {
   const built = new URL("./monitor-node.mjs", import.meta.url)
@@ -64,7 +95,7 @@ const agent = Command.make("agent", { rest: Args.repeated(Args.text({ name: "arg
 
 const watchpost = Command.make("watchpost").pipe(
   Command.withDescription("A self-hosted service that watches a fleet of servers."),
-  Command.withSubcommands([serve, agent])
+  Command.withSubcommands([serve, backupCommand, restoreCommand, checkCommand, agent])
 )
 
 const cli = Command.run(watchpost, { name: "watchpost", version: serviceVersion })

@@ -41,6 +41,30 @@ export const IntakeStatus = Schema.Struct({
 }).annotations({ identifier: "IntakeStatus" })
 export type IntakeStatus = typeof IntakeStatus.Type
 
+/** What history holds, what it did since the start, and what it lost; nothing goes unsaid. */
+export const HistoryStatus = Schema.Struct({
+  tiers: Schema.Array(
+    Schema.Struct({
+      tier: Schema.String,
+      chunks: Schema.Int,
+      bytes: Schema.Int,
+      bytes_max: Schema.Int,
+      keep_sec: Schema.Int
+    })
+  ),
+  /** Nodes that wait to be sealed or folded. */
+  behind: Schema.Int,
+  seals: Schema.Int,
+  folds: Schema.Int,
+  sealed_values: Schema.Int,
+  sealed_bytes: Schema.Int,
+  damaged_chunks: Schema.Int,
+  lost_rows: Schema.Int,
+  dropped_by_age: Schema.Int,
+  dropped_by_bytes: Schema.Int
+}).annotations({ identifier: "HistoryStatus" })
+export type HistoryStatus = typeof HistoryStatus.Type
+
 export const SystemStatus = Schema.Struct({
   version: Schema.String,
   started_at: Schema.String,
@@ -57,6 +81,7 @@ export const SystemStatus = Schema.Struct({
     commit_ms_max: Schema.Number,
     database_bytes: Schema.Int
   }),
+  history: HistoryStatus,
   nodes: Schema.Struct({ total: Schema.Int, running: Schema.Int, restarting: Schema.Int, parked: Schema.Int }),
   fibers: Schema.Array(FiberStatus)
 }).annotations({ identifier: "SystemStatus" })

@@ -29,7 +29,13 @@ const makeOffer = (journal: JournalService, nodes: number) => {
     const index = figures.offered % nodes
     const due = (Math.floor(figures.offered / nodes) + index) % checkpointEvery === 0
     vector[figures.offered % vectorSize] = figures.offered * 1.7
-    const row = { nodeId: idOf(index), receivedAt: Date.now(), details: null, checkpoint: due ? checkpoint : null }
+    const row = {
+      nodeId: idOf(index),
+      receivedAt: Date.now(),
+      details: null,
+      isApplied: true,
+      checkpoint: due ? checkpoint : null
+    }
     if (journal.offerRow(row, vector, vectorSize, settle) === 0) throw new Error("the journal is full or closed")
     figures.offered++
   }

@@ -3,11 +3,15 @@ import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Api } from "../../schema/api/Api.ts"
-import type { FiberStatus, SystemStatus } from "../../schema/System.ts"
+import type { FiberStatus, HistoryStatus, SystemStatus } from "../../schema/System.ts"
 import { settingsChanges, settingsReplacement } from "../../src/core/SystemSettings.ts"
+import { HistoryStore } from "../../src/store/History.ts"
 import { JournalStore } from "../../src/store/Journal.ts"
 import { Settings } from "../../src/store/Settings.ts"
+import { Compactor } from "../Compactor.ts"
+import { AppConfig } from "../Config.ts"
 import { FiberRegister } from "../FiberStatus.ts"
+import { HistoryMarks } from "../HistoryMarks.ts"
 import { Intake } from "../Intake.ts"
 import { Journal } from "../Journal.ts"
 import { mailboxMax, type NodeActor } from "../NodeActor.ts"
@@ -42,6 +46,31 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
   })
 )
 
+const makeHistoryStatus = Effect.gen(function* () {
+  const { history: limits } = yield* AppConfig
+  const store = yield* HistoryStore
+  const compactor = yield* Compactor
+  const { figures } = yield* HistoryMarks
+  return (): HistoryStatus => ({
+    tiers: store.sizes().map(({ bytes, chunks, tier }) => ({
+      tier,
+      chunks,
+      bytes,
+      bytes_max: limits[tier].maxBytes,
+      keep_sec: limits[tier].keepMs / 1000
+    })),
+    behind: compactor.behind(),
+    seals: figures.seals,
+    folds: figures.folds,
+    sealed_values: figures.values,
+    sealed_bytes: figures.bytes,
+    damaged_chunks: figures.damaged,
+    lost_rows: figures.lostRows,
+    dropped_by_age: figures.droppedByAge,
+    dropped_by_bytes: figures.droppedByBytes
+  })
+})
+
 const makeStatus = Effect.gen(function* () {
   const intake = yield* Intake
   const journal = yield* Journal
@@ -49,6 +78,7 @@ const makeStatus = Effect.gen(function* () {
   const supervisor = yield* NodeSupervisor
   const register = yield* FiberRegister
   const readiness = yield* Readiness
+  const historyStatus = yield* makeHistoryStatus
   const loop = yield* Effect.acquireRelease(
     Effect.sync(() => {
       const histogram = monitorEventLoopDelay({ resolution: 10 })
@@ -76,6 +106,7 @@ const makeStatus = Effect.gen(function* () {
         commit_ms_max: Math.round(figures.commitMsMax * 100) / 100,
         database_bytes: store.bytes()
       },
+      history: historyStatus(),
       nodes: supervisor.counts(),
       fibers: [...register.list(), ...supervisor.actors(actorsListedMax).map(actorStatus)]
     }

@@ -3,6 +3,7 @@ import { HttpApi, OpenApi } from "@effect/platform"
 import { AuthApi } from "./Auth.ts"
 import { FrontApi } from "./Front.ts"
 import { GroupsApi } from "./Groups.ts"
+import { HistoryApi } from "./History.ts"
 import { NodesApi } from "./Nodes.ts"
 import { ReportingApi } from "./Reporting.ts"
 import { SystemApi } from "./System.ts"
@@ -11,6 +12,7 @@ import { SystemApi } from "./System.ts"
 export class RoutedApi extends HttpApi.make("watchpost")
   .add(AuthApi)
   .add(FrontApi)
+  .add(HistoryApi)
   .add(GroupsApi)
   .add(NodesApi)
   .add(SystemApi) {}

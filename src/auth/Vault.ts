@@ -1,9 +1,10 @@
 // The key of this installation: seals secrets at rest and makes the keyed digests they are looked up by.
 import { Context, Effect, Layer } from "effect"
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from "node:crypto"
-import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs"
+import { chmodSync, existsSync, readFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { StorageUnavailable } from "../../schema/Errors.ts"
+import { makeFolder, writeWhole } from "../store/Home.ts"
 
 const keyBytes = 32
 const nonceBytes = 12
@@ -54,22 +55,24 @@ export const make = (master: Uint8Array): Context.Tag.Service<typeof Vault> => {
   })
 }
 
-/** Reads the key file, or creates it (mode 0600, flushed) when there is none. */
-const masterKey = (file: string): Uint8Array => {
-  if (!existsSync(file)) {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    const descriptor = openSync(file, "wx", 0o600)
-    try {
-      writeSync(descriptor, `${randomBytes(keyBytes).toString("base64")}\n`)
-      fsyncSync(descriptor)
-    } finally {
-      closeSync(descriptor)
-    }
-  }
-  chmodSync(file, 0o600)
-  const key = Buffer.from(readFileSync(file, "utf8").trim(), "base64")
+/** The key in the text of a key file; throws when it is none. */
+export const parseKey = (text: string, file: string): Uint8Array => {
+  const key = Buffer.from(text.trim(), "base64")
   if (key.length !== keyBytes) throw new Error(`${file} does not hold a 32-byte key`)
   return key
+}
+
+/**
+ * Reads the key file, or creates it (mode 0600, flushed, whole or not at all) when there is none. A home is in use from
+ * then on, so this comes after its tables are made.
+ */
+const masterKey = (file: string): Uint8Array => {
+  if (!existsSync(file)) {
+    makeFolder(dirname(file))
+    writeWhole(file, `${randomBytes(keyBytes).toString("base64")}\n`)
+  }
+  chmodSync(file, 0o600)
+  return parseKey(readFileSync(file, "utf8"), file)
 }
 
 export const layer = (file: string) =>

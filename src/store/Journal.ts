@@ -2,6 +2,8 @@
 import type Sqlite from "better-sqlite3"
 import { Context, Effect, Layer } from "effect"
 import type { NodeId } from "../../schema/Ids.ts"
+import { unsealed, withChecksum } from "./Checksum.ts"
+import { type HistoryWrite, historyWriter } from "./History.ts"
 import { Database } from "./Sql.ts"
 
 /** Bytes of the vector as they stand in the batch's arena; only read while the batch is written. */
@@ -12,6 +14,8 @@ export interface RowWrite {
   readonly receivedAt: number
   readonly vector: Buffer
   readonly details: string | null
+  /** Whether the report changed the node's figures; history keeps only those. */
+  readonly isApplied: boolean
   /** The node's checkpoint after this row, when one is due. */
   readonly checkpoint: string | null
 }
@@ -32,12 +36,20 @@ export interface CheckpointWrite {
   readonly vector: Buffer
   readonly checkpoint: string
 }
-export type Write = RowWrite | StaticWrite | CheckpointWrite
+export type Write = RowWrite | StaticWrite | CheckpointWrite | HistoryWrite
+
+/** Where a row stands: enough to know what is still to be sealed. */
+export interface RowPlace {
+  readonly seq: number
+  readonly nodeId: NodeId
+  readonly receivedAt: number
+}
 
 export interface TailRow {
   readonly seq: number
   readonly nodeId: NodeId
   readonly receivedAt: number
+  /** Empty when the row's checksum fails, which no decoder takes for a vector: the damage costs this node alone. */
   readonly vector: Buffer
   readonly details: string | null
 }
@@ -45,6 +57,7 @@ export interface CheckpointRow {
   readonly nodeId: NodeId
   readonly seq: number
   readonly receivedAt: number
+  /** Empty when the checksum fails, as in a row of the tail. */
   readonly vector: Buffer
   readonly details: string
 }
@@ -72,8 +85,9 @@ export class JournalStore extends Context.Tag("store/Journal")<
     readonly tail: (after: number, upTo: number, limit: number) => ReadonlyArray<TailRow>
     /** The same without the rows that their node's checkpoint covers: what a full replay folds. */
     readonly uncovered: (after: number, upTo: number, limit: number) => ReadonlyArray<TailRow>
-    /** The largest seq received before the instant, or 0. */
-    readonly seqBefore: (receivedAt: number) => number
+    /** Where the applied rows with seq in (after, upTo] stand, ascending, at most `limit`. */
+    readonly places: (after: number, upTo: number, limit: number) => ReadonlyArray<RowPlace>
+    readonly row: (seq: number) => TailRow | undefined
     /** Deletes at most `limit` rows with seq <= upTo, none of the nodes in `keep`; gives how many went. */
     readonly trim: (upTo: number, limit: number, keep: ReadonlyArray<NodeId>) => number
     /** Writes and takes back 32 kB: proves that there is space and that the disk answers. */
@@ -90,7 +104,9 @@ const prepare = (db: Sqlite.Database) => ({
   begin: db.prepare("BEGIN IMMEDIATE"),
   commit: db.prepare("COMMIT"),
   rollback: db.prepare("ROLLBACK"),
-  row: db.prepare("INSERT INTO journal (seq, node_id, received_at, vector, details) VALUES (?, ?, ?, ?, ?)"),
+  row: db.prepare(
+    "INSERT INTO journal (seq, node_id, received_at, vector, details, is_applied) VALUES (?, ?, ?, ?, ?, ?)"
+  ),
   checkpoint: db.prepare(
     "INSERT INTO checkpoints (node_id, seq, received_at, vector, details) VALUES (?, ?, ?, ?, ?) ON CONFLICT (node_id) DO UPDATE SET seq = excluded.seq, received_at = excluded.received_at, vector = excluded.vector, details = excluded.details"
   ),
@@ -104,6 +120,12 @@ const prepare = (db: Sqlite.Database) => ({
   readTail: db.prepare(
     "SELECT seq, node_id AS nodeId, received_at AS receivedAt, vector, details FROM journal WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
   ),
+  readPlaces: db.prepare(
+    "SELECT seq, node_id AS nodeId, received_at AS receivedAt FROM journal WHERE seq > ? AND seq <= ? AND is_applied = 1 ORDER BY seq LIMIT ?"
+  ),
+  readRow: db.prepare(
+    "SELECT seq, node_id AS nodeId, received_at AS receivedAt, vector, details FROM journal WHERE seq = ?"
+  ),
   readUncovered: db.prepare(
     "SELECT j.seq, j.node_id AS nodeId, j.received_at AS receivedAt, j.vector, j.details FROM journal j LEFT JOIN checkpoints c ON c.node_id = j.node_id WHERE j.seq > ? AND j.seq <= ? AND j.seq > coalesce(c.seq, 0) ORDER BY j.seq LIMIT ?"
   ),
@@ -113,14 +135,15 @@ const prepare = (db: Sqlite.Database) => ({
   readCheckpoint: db.prepare(
     "SELECT node_id AS nodeId, seq, received_at AS receivedAt, vector, details FROM checkpoints WHERE node_id = ?"
   ),
+  forgetCheckpoints: db.prepare(
+    "DELETE FROM checkpoints WHERE node_id IN (SELECT id FROM nodes WHERE deleted_at IS NOT NULL)"
+  ),
   readStatics: db.prepare(
     "SELECT node_id AS nodeId, received_at AS receivedAt, body FROM node_statics WHERE node_id > ? ORDER BY node_id LIMIT ?"
   ),
   readStatic: db.prepare(
     "SELECT node_id AS nodeId, received_at AS receivedAt, body FROM node_statics WHERE node_id = ?"
   ),
-  firstSeq: db.prepare("SELECT coalesce(min(seq), 0) AS seq FROM journal"),
-  receivedAt: db.prepare("SELECT seq, received_at AS receivedAt FROM journal WHERE seq <= ? ORDER BY seq DESC LIMIT 1"),
   trimOthers: db.prepare(
     "DELETE FROM journal WHERE seq IN (SELECT seq FROM journal WHERE seq <= ? AND node_id NOT IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT ?)"
   ),
@@ -132,12 +155,27 @@ const prepare = (db: Sqlite.Database) => ({
 })
 type Statements = ReturnType<typeof prepare>
 
-const writeOne = (on: Statements, write: Write): void => {
+type WriteHistory = ReturnType<typeof historyWriter>
+
+const writeOne = (on: Statements, write: Write, writeHistory: WriteHistory): void => {
   switch (write.kind) {
     case "row":
-      on.row.run(write.seq, write.nodeId, write.receivedAt, write.vector, write.details)
+      on.row.run(
+        write.seq,
+        write.nodeId,
+        write.receivedAt,
+        withChecksum(write, write.details),
+        write.details,
+        write.isApplied ? 1 : 0
+      )
       if (write.checkpoint !== null) {
-        on.checkpoint.run(write.nodeId, write.seq, write.receivedAt, write.vector, write.checkpoint)
+        on.checkpoint.run(
+          write.nodeId,
+          write.seq,
+          write.receivedAt,
+          withChecksum(write, write.checkpoint),
+          write.checkpoint
+        )
       }
       return
     case "static":
@@ -145,7 +183,20 @@ const writeOne = (on: Statements, write: Write): void => {
       on.rename.run(write.hostname, write.nodeId, untitled)
       return
     case "checkpoint":
-      on.checkpoint.run(write.nodeId, write.seq, write.receivedAt, write.vector, write.checkpoint)
+      on.checkpoint.run(
+        write.nodeId,
+        write.seq,
+        write.receivedAt,
+        withChecksum(write, write.checkpoint),
+        write.checkpoint
+      )
+      return
+    case "forget":
+      on.forgetCheckpoints.run()
+      writeHistory(on.db, write)
+      return
+    default:
+      writeHistory(on.db, write)
   }
 }
 
@@ -161,22 +212,10 @@ const transact = (on: Statements, run: () => void): void => {
   }
 }
 
-/** Receive times ascend with seq up to the clock being set, so a binary search finds the border in some 20 look-ups. */
-const seqBefore = (on: Statements, instant: number): number => {
-  let low = (on.firstSeq.get() as { seq: number }).seq - 1
-  let high = (on.lastSeq.get() as { seq: number }).seq
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2)
-    const row = on.receivedAt.get(middle) as { seq: number; receivedAt: number } | undefined
-    if (row === undefined || row.receivedAt < instant) low = middle
-    else high = middle - 1
-  }
-  return Math.max(low, 0)
-}
-
 const make = Effect.gen(function* () {
   const database = yield* Database
   let kept: Statements | undefined
+  const writeHistory = historyWriter()
   const on = (): Statements => {
     const db = database.handle()
     if (kept?.db !== db) kept = prepare(db)
@@ -186,17 +225,18 @@ const make = Effect.gen(function* () {
     write: (batch) => {
       const statements = on()
       transact(statements, () => {
-        for (const write of batch) writeOne(statements, write)
+        for (const write of batch) writeOne(statements, write, writeHistory)
       })
     },
     lastSeq: () => (on().lastSeq.get() as { seq: number }).seq,
-    checkpoints: (after, limit) => on().readCheckpoints.all(after, limit) as Array<CheckpointRow>,
-    checkpoint: (id) => on().readCheckpoint.get(id) as CheckpointRow | undefined,
+    checkpoints: (after, limit) => (on().readCheckpoints.all(after, limit) as Array<CheckpointRow>).map(unsealed),
+    checkpoint: (id) => unsealed(on().readCheckpoint.get(id) as CheckpointRow | undefined),
     statics: (after, limit) => on().readStatics.all(after, limit) as Array<StaticRow>,
     static: (id) => on().readStatic.get(id) as StaticRow | undefined,
-    tail: (after, upTo, limit) => on().readTail.all(after, upTo, limit) as Array<TailRow>,
-    uncovered: (after, upTo, limit) => on().readUncovered.all(after, upTo, limit) as Array<TailRow>,
-    seqBefore: (instant) => seqBefore(on(), instant),
+    tail: (after, upTo, limit) => (on().readTail.all(after, upTo, limit) as Array<TailRow>).map(unsealed),
+    uncovered: (after, upTo, limit) => (on().readUncovered.all(after, upTo, limit) as Array<TailRow>).map(unsealed),
+    places: (after, upTo, limit) => on().readPlaces.all(after, upTo, limit) as Array<RowPlace>,
+    row: (seq) => unsealed(on().readRow.get(seq) as TailRow | undefined),
     trim: (upTo, limit, keep) =>
       keep.length === 0
         ? on().trim.run(upTo, limit).changes

@@ -2,9 +2,10 @@
 import { Migrator } from "@effect/sql"
 import { Layer } from "effect"
 import engine from "./migrations/0001_engine.ts"
+import history from "./migrations/0002_history.ts"
 
 const migrate = Migrator.make({})({
-  loader: Migrator.fromRecord({ "0001_engine": engine })
+  loader: Migrator.fromRecord({ "0001_engine": engine, "0002_history": history })
 })
 
 export const layer = Layer.effectDiscard(migrate)

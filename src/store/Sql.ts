@@ -4,6 +4,7 @@ import { SqlClient, SqlError, Statement } from "@effect/sql"
 import type { Connection } from "@effect/sql/SqlConnection"
 import Sqlite from "better-sqlite3"
 import { Context, Effect, Layer, Option, Scope } from "effect"
+import { randomInt } from "node:crypto"
 import { StorageUnavailable } from "../../schema/Errors.ts"
 
 /**
@@ -27,6 +28,8 @@ const statementsMax = 200
 
 const open = (filename: string): Sqlite.Database => {
   const db = new Sqlite(filename)
+  // A number of its own, before there is a log: by it a log that belongs to another database can be told.
+  if (db.pragma("application_id", { simple: true }) === 0) db.pragma(`application_id = ${randomInt(1, 0x7fffffff)}`)
   db.pragma("journal_mode = WAL")
   // FULL: a commit returns after fsync, which is what an acknowledged report promises.
   db.pragma("synchronous = FULL")

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Either } from "effect"
 import fc from "fast-check"
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as Vault from "../../src/auth/Vault.ts"
@@ -75,6 +75,20 @@ describe("Vault", () => {
         const first = yield* digestWith(file)
 
         expect(statSync(file).mode & 0o777).toBe(0o600)
+        expect(yield* digestWith(file)).toBe(first)
+      })
+    )
+  )
+
+  it.effect("makes the key file whole or not at all: what a kill left of the first attempt is no key", () =>
+    inFolder((folder) =>
+      Effect.gen(function* () {
+        const file = join(folder, "key")
+        writeFileSync(`${file}.new`, "half a k")
+
+        const first = yield* digestWith(file)
+
+        expect(readdirSync(folder)).toEqual(["key"])
         expect(yield* digestWith(file)).toBe(first)
       })
     )

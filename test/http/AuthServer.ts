@@ -10,6 +10,7 @@ import * as Security from "../../runtime/http/Security.ts"
 import { AuthApi } from "../../schema/api/Auth.ts"
 import { CurrentViewer, OptionalBearer } from "../../schema/api/Security.ts"
 import { authLayer, rightPassword } from "../auth/Support.ts"
+import { defaultLimits } from "../support/Limits.ts"
 
 class Probe extends HttpApiGroup.make("probe")
   .add(HttpApiEndpoint.get("who", "/who").addSuccess(Schema.String).middleware(OptionalBearer))
@@ -28,7 +29,8 @@ const settings: Settings = {
   adminPassword: Option.none(),
   trustedProxies: [],
   timezone: "UTC",
-  localNode: false
+  localNode: false,
+  history: defaultLimits
 }
 
 const serverLayer = (change: Partial<Settings>) =>

@@ -94,6 +94,14 @@ const endpoints: Readonly<Record<string, Row>> = {
   "GET /api/front/groups": plain,
   "GET /api/front/live": plain,
   "GET /api/front/recent": { ...plain, call: () => ({ path: `/api/front/recent?server_id=${node.id}` }) },
+  "GET /api/metrics/history": {
+    ...plain,
+    call: () => ({ headers: admin, path: `/api/metrics/history?server_id=${node.id}&metric=mem.used&range=30m` })
+  },
+  "GET /api/metrics/online": {
+    ...plain,
+    call: () => ({ path: `/api/metrics/online?server_id=${node.id}&range=24h` })
+  },
   "GET /api/admin/groups": asAdmin,
   "GET /api/admin/groups/map": asAdmin,
   "POST /api/admin/groups": written(() => ({ headers: { ...admin, ...json }, body: { name: "lab" } })),

@@ -21,6 +21,8 @@ import {
   staticOf
 } from "../support/Service.ts"
 
+const halfHour = 1_800_000
+
 let service: Service
 let admin: Headers
 /** Everyone who is not the administrator. */
@@ -32,13 +34,16 @@ beforeAll(async () => {
     service.call("POST", "/api/auth/login", json, JSON.stringify({ password: adminPassword, persistence: "session" }))
   const bearer = (answer: Answer) => ({ authorization: `Bearer ${member(answer.json, "access_token")}` })
   const expired = bearer(await login())
-  service.advance(16 * 60_000)
+  // Until the token is over, and on to the start of a half hour: no bucket of an online answer ends meanwhile.
+  const laterMs = Date.now() + 16 * 60_000
+  service.advance(16 * 60_000 + halfHour - (laterMs % halfHour) + 500)
   const revoked = bearer(await login())
   await service.call("DELETE", "/api/auth/sessions/current", revoked)
   const live = await login()
   const token = member(live.json, "access_token")
   const cookies = (live.headers["set-cookie"] ?? []).map((line) => line.split(";")[0]).join("; ")
   admin = await signIn(service)
+  await setMode("by_node")
   guests = [
     ["no token", {}],
     ["an empty header", { authorization: "" }],
@@ -56,6 +61,11 @@ afterAll(() => service.stop())
 
 const send = (method: string, path: string, body?: object): Promise<Answer> =>
   service.call(method, path, { ...admin, ...json }, JSON.stringify(body ?? {}))
+
+/** Who may read the history of visible nodes: guests too, or administrators only. */
+const setMode = async (mode: "by_node" | "disabled"): Promise<void> => {
+  expect((await send("PATCH", "/api/admin/system/settings", { history_guest_access_mode: mode })).status).toBe(204)
+}
 
 /** Text that could come out of its field: markup, quotes, look-alikes of our own syntax. */
 const hostile = fc.constantFrom(
@@ -96,12 +106,12 @@ const reportFor = ({ after, before, mark }: Pick<Made, "after" | "before" | "mar
   reportOf(
     { hostname: `${mark}-host` },
     {
-      network: [{ name: `${before}${mark}-if${after}`, bytes_recv: 1, bytes_sent: 2 }],
+      network: [{ name: `${before}${mark}-if${after}`, recv_rate_bytes_per_sec: 1, sent_rate_bytes_per_sec: 2 }],
       disk: {
         physical: [],
         logical: [],
         filesystems: [{ path: `/${mark}-fs`, used: 1, free: 1, used_ratio: 0.5 }],
-        base_io: [{ kind: "physical", name: `${mark}-io` }],
+        base_io: [{ kind: "physical", name: `${mark}-io`, iops: 7 }],
         smart: {
           status: "ok",
           devices: [
@@ -152,8 +162,25 @@ const reads = (ids: ReadonlyArray<number>): ReadonlyArray<string> => [
   "/api/front/groups",
   "/api/front/live",
   "/api/front/live?since=1",
-  ...ids.map((id) => `/api/front/recent?server_id=${id}`)
+  ...ids.flatMap((id) => [
+    `/api/front/recent?server_id=${id}`,
+    `/api/metrics/history?server_id=${id}&metric=net.recv_bps&range=30m`,
+    `/api/metrics/online?server_id=${id}&range=24h`,
+    `/api/metrics/online?server_id=${id}&range=7d`
+  ])
 ]
+/** The history of each node's own devices, by all the names that only it has. */
+const deviceReads = (fleet: ReadonlyArray<Made>): ReadonlyArray<string> =>
+  fleet.flatMap(({ after, before, id, mark }) => {
+    const named = (metric: string, device: string) =>
+      `/api/metrics/history?server_id=${id}&range=30d&metric=${metric}&device=${encodeURIComponent(device)}`
+    return [
+      named("net.sent_bps", `${before}${mark}-if${after}`),
+      named("disk.used", `/${mark}-fs`),
+      named("disk.iops", `${mark}-io`),
+      named("disk.temp_c", `${mark}-disk`)
+    ]
+  })
 
 /** Ids of nodes, wherever one stands in an answer; in the list of groups `id` is the group's. */
 const nodeIdsIn = (path: string, value: unknown): ReadonlySet<number> => {
@@ -176,7 +203,7 @@ interface Seen {
 /** An answer without what is merely the time of asking. */
 const timeless = ({ headers, status, text }: Answer): Seen => {
   const { date: _, ...rest } = headers
-  return { status, headers: rest, text: text.replace(/"now":\d+/, '"now":0') }
+  return { status, headers: rest, text: text.replace(/"now":\d+|"from":"[^"]*","to":"[^"]*"/, "") }
 }
 
 const look = async (paths: ReadonlyArray<string>, headers: Headers): Promise<ReadonlyArray<Answer>> => {
@@ -195,7 +222,7 @@ describe("a hidden node", () => {
         for (const one of plans) fleet.push(await make(one, groupId))
         const hidden = fleet.filter(({ visible }) => !visible)
         const shown = fleet.filter(({ visible }) => visible)
-        const paths = reads(fleet.map(({ id }) => id))
+        const paths = [...reads(fleet.map(({ id }) => id)), ...deviceReads(fleet)]
 
         const boss = (await look(paths, admin)).map(({ text }) => text).join("\n")
         for (const { mark } of fleet) {
@@ -223,6 +250,11 @@ describe("a hidden node", () => {
         const told = first.map(({ text }) => text).join("\n")
         for (const { mark } of shown)
           for (const what of ["name", "tag", "if", "group"]) expect(told).toContain(`${mark}-${what}`)
+        for (const path of deviceReads(fleet)) {
+          const { status, text } = first[paths.indexOf(path)] as Seen
+          const isShown = shown.some(({ id }) => path.includes(`server_id=${id}&`))
+          expect([path, status, /"value":\d/.test(text)]).toEqual([path, isShown ? 200 : 403, isShown])
+        }
 
         for (const one of hidden) await report(one)
         expect((await look(paths, {})).map(timeless)).toEqual(first)
@@ -244,7 +276,9 @@ describe("a hidden node", () => {
     await push(service, "metrics", deleted.secret, reportOf())
     await send("DELETE", `/api/admin/nodes/${deleted.id}`)
 
-    for (const path of ["/api/front/recent?server_id=", "/api/front/metrics?ids="]) {
+    const figures = ["history?metric=cpu.load1&range=30m&server_id=", "online?range=7d&server_id="]
+    const front = ["/api/front/recent?server_id=", "/api/front/metrics?ids="]
+    for (const path of [...front, ...figures.map((one) => `/api/metrics/${one}`)]) {
       const told = async (id: number): Promise<string> => {
         const { headers, status, text } = timeless(await service.call("GET", path + id))
         // The tag of a chosen list repeats the question.

@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { existsSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { HistoryAnswer } from "../../schema/History.ts"
 import { LiveFrame } from "../../schema/Live.ts"
 import { Snapshot } from "../../schema/Snapshot.ts"
 import { killAll, makeHome, removeHomes, start } from "../support/Program.ts"
@@ -84,12 +85,12 @@ const reportWith = (text: string) =>
   reportOf(
     { hostname: text },
     {
-      network: [{ name: text, bytes_recv: 1, bytes_sent: 2 }],
+      network: [{ name: text, bytes_recv: 1, bytes_sent: 2, recv_rate_bytes_per_sec: 3 }],
       disk: {
         physical: [deviceOf(text)],
-        logical: [{ ...deviceOf(text), kind: text, mountpoint: text, level: text, health: text }],
+        logical: [{ ...deviceOf(text), kind: text, mountpoint: text, level: text, health: text, used: 5 }],
         filesystems: [{ path: text, mountpoint: text, device: text, fs_type: text }],
-        base_io: [{ ...deviceOf(text), kind: text, role: text }],
+        base_io: [{ ...deviceOf(text), kind: text, role: text, iops: 4 }],
         smart: { status: text, devices: [{ ...deviceOf(text), model: text, serial: text, protocol: "ata", temp_c: 9 }] }
       },
       system: { alive: true, uptime_seconds: 1, uptime: text },
@@ -105,6 +106,9 @@ const staticWith = (text: string) =>
     { cpu: { info: { model_name: text, vendor_id: text } } },
     { hostname: text, os: text, platform: text, platform_version: text, kernel_version: text, arch: text }
   )
+
+const historyOf = (id: number, metric: string, device: string): string =>
+  `/api/metrics/history?server_id=${id}&metric=${metric}&range=30m&device=${encodeURIComponent(device)}`
 
 const textsIn = (value: unknown): ReadonlyArray<string> =>
   typeof value === "string"
@@ -129,12 +133,23 @@ describe("text from an agent", () => {
       expect(snapshot?.network.by_interface?.[0]?.name.trim()).toBe(text.trim())
       expect(textsIn(snapshot).filter((one) => one.trim() === text.trim()).length).toBeGreaterThan(8)
       expect(live.roster?.platform).toContain(text)
+      for (const [metric, value] of [
+        ["net.recv_bps", 3],
+        ["disk.iops", 4],
+        ["disk.used", 5],
+        ["disk.temp_c", 9]
+      ] as const) {
+        const told = await ask("GET", historyOf(node.id, metric, text))
+        const { device, points } = Schema.decodeUnknownSync(HistoryAnswer)(told.json)
+        expect([metric, device, points.map((point) => point.value)]).toEqual([metric, text.trim(), [value]])
+      }
       for (const path of [
         "/api/front/metrics",
         "/api/front/live",
         "/api/front/groups",
         "/api/admin/nodes",
-        `/api/front/recent?server_id=${node.id}`
+        `/api/front/recent?server_id=${node.id}`,
+        historyOf(node.id, "disk.used", text)
       ]) {
         const answer = await ask("GET", path)
         expect(answer.json).toBeDefined()
@@ -146,6 +161,26 @@ describe("text from an agent", () => {
       await ask("DELETE", `/api/admin/nodes/${node.id}`)
     })
   }
+
+  it("in a parameter of history is text as well, and in a wrong one is not repeated", async () => {
+    const node = await addNode(service, admin)
+    for (const text of [...printable, ...controls]) {
+      const found = await ask("GET", historyOf(node.id, "disk.used", text))
+      expect(found.json).toMatchObject({ device: text.trim(), points: [] })
+      for (const name of ["server_id", "metric", "range", "agg", "from", "to"]) {
+        const path = `/api/metrics/history?${new URLSearchParams({
+          server_id: String(node.id),
+          metric: "cpu.load1",
+          ...(name === "from" || name === "to" ? { from: "0" } : { range: "1h" }),
+          [name]: text
+        }).toString()}`
+        const refused = await ask("GET", path)
+        expect([path, codeOf(refused)]).toEqual([path, "400 invalid_request"])
+        expect([path, member(refused.json, "message").includes(text)]).toEqual([path, false])
+        expect(headerNames(refused).filter((one) => /cookie|evil/.test(one))).toEqual([])
+      }
+    }
+  })
 
   it("keeps exact counters numbers, whatever the interfaces are called, also after a restart", async () => {
     const home = makeHome()

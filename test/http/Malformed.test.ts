@@ -4,6 +4,7 @@ import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { gzipSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { contentsOf } from "../support/Contents.ts"
 import {
   addNode,
   agentOf,
@@ -223,7 +224,7 @@ describe("an administrator's body", () => {
   ]
 
   it("is 400 with a short message, whatever is wrong with it, and changes nothing", async () => {
-    const before = await service.value("SELECT total_changes()")
+    const before = await contentsOf(service)
     for (const [method, path] of [
       ["POST", "/api/admin/groups"],
       ["PATCH", "/api/admin/groups/1"],
@@ -239,7 +240,7 @@ describe("an administrator's body", () => {
         expect(Object.keys(answer.json as object)).toEqual(["code", "message"])
       }
     }
-    expect(await service.value("SELECT total_changes()")).toBe(before)
+    expect(await contentsOf(service)).toEqual(before)
   })
 
   it("sets nothing through the names of a prototype", async () => {
@@ -313,16 +314,54 @@ describe("anything at all", () => {
     const text = fc.string({ unit: "binary", maxLength: 40 }).map(encodeURIComponent)
     const header = fc.string({ unit: fc.constantFrom(..."ab c\t;,=\"'(){}<>@:/\\é"), maxLength: 40 })
     await fc.assert(
-      fc.asyncProperty(text, header, fc.nat(7), async (some, value, which) => {
+      fc.asyncProperty(text, header, fc.nat(12), async (some, value, which) => {
         const paths = ["front/metrics?limit=", "front/metrics?ids=", "front/live?since=", "front/recent?server_id="]
         const others = ["admin/nodes/", "auth/sessions/", "", "front/metrics?"]
-        const path = `/api/${[...paths, ...others][which] ?? ""}${some}`
+        const figures = ["history?", "history?server_id=1&metric=", "online?server_id=1&range=", "online?", ""]
+        const all = [...paths, ...others, ...figures.map((one) => `metrics/${one}`)]
+        const path = `/api/${all[which] ?? ""}${some}`
         const headers = { authorization: value, cookie: value, "if-none-match": value, "accept-encoding": value }
         const { status } = await service.call(which === 4 ? "PATCH" : "GET", path, headers)
         expect(status).toBeLessThan(500)
       }),
       { numRuns: 600 }
     )
+  })
+
+  it("as a parameter of history is an answer, or 400 with its name", { timeout: 30_000 }, async () => {
+    const good = { server_id: String(node.id), metric: "disk.used", device: "/", agg: "max" }
+    const parameters = ["server_id", "metric", "device", "agg", "range", "from", "to"] as const
+    const names = fc.constantFrom(...parameters)
+    const odd = fc.constantFrom("", " ", "1h", "-1", "0", "1", "9".repeat(11), "9".repeat(40), "2031-03-04T05:06:07Z")
+    const examples: Array<[(typeof parameters)[number], string]> = [
+      ["device", "/"],
+      ["device", " "],
+      ["range", "1h"],
+      ["from", String(Math.floor(Date.now() / 1000) - 60)],
+      ["to", "5"],
+      ["server_id", "9".repeat(11)]
+    ]
+    const seen = new Set<string>()
+    await fc.assert(
+      fc.asyncProperty(names, fc.oneof(odd, fc.string({ unit: "binary", maxLength: 40 })), async (name, value) => {
+        const stretch = name === "from" || name === "to" ? { from: "5" } : { range: "1h" }
+        const query = new URLSearchParams({ ...good, ...stretch, [name]: value }).toString()
+        const { json: told, status, text } = await service.call("GET", `/api/metrics/history?${query}`, admin)
+        seen.add(`${name} ${status}`)
+        if (status === 200) return
+        // Only an id can be right and yet of nothing; a stretch is named by either of its ends.
+        expect([query, status]).toEqual([
+          query,
+          name === "server_id" && /^\d{1,15}$/.test(value) && Number(value) > 0 ? 404 : 400
+        ])
+        if (status === 400)
+          expect([query, text]).toEqual([query, expect.stringMatching(name === "to" ? /:"(?:from|to) / : `:"${name} `)])
+        expect(Object.keys(told as object)).toEqual(["code", "message"])
+      }),
+      { numRuns: 600, examples }
+    )
+    const outcomes = ["device 200", "device 400", "range 200", "from 200", "to 400", "server_id 404"]
+    expect([...seen]).toEqual(expect.arrayContaining(outcomes))
   })
 
   it("has left no error in the log", () => {

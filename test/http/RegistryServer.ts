@@ -18,6 +18,7 @@ import { Unauthorized } from "../../schema/Errors.ts"
 import { NodeId, SessionId } from "../../schema/Ids.ts"
 import { Viewer } from "../../schema/Session.ts"
 import { quiet, stores } from "../store/Support.ts"
+import { defaultLimits } from "../support/Limits.ts"
 
 class TestApi extends HttpApi.make("watchpost").add(GroupsApi).add(NodesApi) {}
 
@@ -49,7 +50,8 @@ const config = Layer.succeed(AppConfig, {
   adminPassword: Option.none(),
   trustedProxies: [],
   timezone: "Asia/Tokyo",
-  localNode: false
+  localNode: false,
+  history: defaultLimits
 })
 
 const server = (engine: Engine, bundled: string | undefined, generate?: Effect.Effect<string>) =>

@@ -135,7 +135,20 @@ const readAll = async (admin: Headers): Promise<void> => {
     "admin/groups",
     "admin/groups/map",
     "admin/system/status",
-    "admin/system/settings"
+    "admin/system/settings",
+    "metrics/history?server_id=1&metric=cpu.usage_ratio&range=30m",
+    "metrics/history?server_id=2&metric=cpu.usage_ratio&range=30d",
+    "metrics/online?server_id=1&range=24h",
+    "metrics/online?server_id=2&range=7d",
+    // A secret that strayed into an address is not told back.
+    `metrics/history?server_id=${chosenSecret}&metric=mem.used&range=1h`,
+    `metrics/history?server_id=1&metric=mem.used&range=${chosenSecret}`,
+    `metrics/history?server_id=1&metric=${chosenSecret}&range=1h&device=${password}`,
+    `metrics/history?server_id=1&metric=mem.used&range=1h&device=${password}`,
+    `metrics/history?server_id=1&metric=mem.used&from=${chosenSecret}`,
+    `metrics/history?server_id=1&metric=mem.used&range=1h&agg=${chosenSecret}`,
+    `metrics/online?server_id=${chosenSecret}&range=${password}`,
+    `metrics/online?server_id=1&range=${password}`
   ]) {
     await ask("GET", `/api/${path}`, admin)
     await ask("GET", `/api/${path}`)

@@ -19,6 +19,12 @@ const messageOf = (error: ConfigError.ConfigError): string =>
 const bad = (name: string, value: string): string =>
   Either.match(read({ [name]: value }), { onLeft: messageOf, onRight: () => "taken" })
 
+const day = 86_400_000
+/** The default history but for some tiers. */
+const historyWith = (over: Partial<Settings["history"]>): Partial<Settings> => ({
+  history: { ...good({}).history, ...over }
+})
+
 afterEach(killAll)
 afterAll(removeHomes)
 
@@ -45,7 +51,20 @@ describe("a setting", () => {
     ["WATCHPOST_TIMEZONE", "Mars/Olympus_Mons"],
     ["WATCHPOST_TIMEZONE", "+25:00"],
     ["WATCHPOST_LOCAL_NODE", "yes"],
-    ["WATCHPOST_LOCAL_NODE", "1"]
+    ["WATCHPOST_LOCAL_NODE", "1"],
+    ["WATCHPOST_HISTORY_RAW", "24"],
+    ["WATCHPOST_HISTORY_RAW", "59m"],
+    ["WATCHPOST_HISTORY_RAW", "24h, 9MB"],
+    ["WATCHPOST_HISTORY_RAW", "24h, 3GB, 1GB"],
+    ["WATCHPOST_HISTORY_MINUTE", "0d"],
+    ["WATCHPOST_HISTORY_MINUTE", "3661d"],
+    ["WATCHPOST_HISTORY_QUARTER", "-45d"],
+    ["WATCHPOST_HISTORY_HOUR", "forever"],
+    ["WATCHPOST_HISTORY_HOUR", "3GB"],
+    ["WATCHPOST_HISTORY_BYTES", "10"],
+    ["WATCHPOST_HISTORY_BYTES", "9MB"],
+    ["WATCHPOST_HISTORY_BYTES", "10GiB"],
+    ["WATCHPOST_HISTORY_BYTES", "2000TB"]
   ])("%s cannot be %j, and the message names it in one line", (name, value) => {
     const message = bad(name, value)
 
@@ -71,21 +90,23 @@ describe("a setting", () => {
         adminPassword: Option.none(),
         trustedProxies: [],
         timezone: zone,
-        localNode: true
+        localNode: true,
+        history: {
+          raw: { keepMs: day, maxBytes: 2.7e9 },
+          minute: { keepMs: 7 * day, maxBytes: 3.4e9 },
+          quarter: { keepMs: 45 * day, maxBytes: 1.3e9 },
+          hour: { keepMs: 400 * day, maxBytes: 2.6e9 }
+        }
       })
     }
   })
 
   it("has the default that the catalogue tells", () => {
     const fallback = new Map(catalogue.map(([name, value]) => [name as string, value as string]))
-    const given = good({
-      WATCHPOST_HOME: fallback.get("WATCHPOST_HOME") ?? "",
-      WATCHPOST_LISTEN: fallback.get("WATCHPOST_LISTEN") ?? "",
-      WATCHPOST_LOCAL_NODE: fallback.get("WATCHPOST_LOCAL_NODE") ?? ""
-    })
+    const written = [...fallback].filter(([, value]) => !value.startsWith("("))
 
-    expect(given).toEqual(good({}))
-    expect(fallback.size).toBe(7)
+    expect(good(Object.fromEntries(written))).toEqual(good({}))
+    expect([written.length, fallback.size]).toEqual([8, 12])
   })
 
   it.each<[string, string, Partial<Settings>]>([
@@ -106,7 +127,24 @@ describe("a setting", () => {
     ["WATCHPOST_TIMEZONE", "Asia/Shanghai", { timezone: "Asia/Shanghai" }],
     ["WATCHPOST_TIMEZONE", "UTC", { timezone: "UTC" }],
     ["WATCHPOST_LOCAL_NODE", "OFF", { localNode: false }],
-    ["WATCHPOST_LOCAL_NODE", " on ", { localNode: true }]
+    ["WATCHPOST_LOCAL_NODE", " on ", { localNode: true }],
+    ["WATCHPOST_HISTORY_RAW", "48h", historyWith({ raw: { keepMs: 2 * day, maxBytes: 2.7e9 } })],
+    ["WATCHPOST_HISTORY_RAW", " 1D ,  3 gb ", historyWith({ raw: { keepMs: day, maxBytes: 3e9 } })],
+    ["WATCHPOST_HISTORY_MINUTE", "1h", historyWith({ minute: { keepMs: day / 24, maxBytes: 3.4e9 } })],
+    ["WATCHPOST_HISTORY_QUARTER", "90d, 500MB", historyWith({ quarter: { keepMs: 90 * day, maxBytes: 5e8 } })],
+    ["WATCHPOST_HISTORY_HOUR", "3660d", historyWith({ hour: { keepMs: 3660 * day, maxBytes: 2.6e9 } })],
+    [
+      "WATCHPOST_HISTORY_BYTES",
+      "1.5TB",
+      {
+        history: {
+          raw: { keepMs: day, maxBytes: 4.05e11 },
+          minute: { keepMs: 7 * day, maxBytes: 5.1e11 },
+          quarter: { keepMs: 45 * day, maxBytes: 1.95e11 },
+          hour: { keepMs: 400 * day, maxBytes: 3.9e11 }
+        }
+      }
+    ]
   ])("%s may be %j", (name, value, expected) => {
     expect(good({ [name]: value })).toMatchObject(expected)
   })
@@ -162,7 +200,9 @@ describe("the program", { timeout: 60_000 }, () => {
     ["WATCHPOST_ADMIN_PASSWORD", "short"],
     ["WATCHPOST_TRUSTED_PROXIES", "10.0.0.0/8,xx"],
     ["WATCHPOST_TIMEZONE", "Mars/Olympus"],
-    ["WATCHPOST_LOCAL_NODE", "maybe"]
+    ["WATCHPOST_LOCAL_NODE", "maybe"],
+    ["WATCHPOST_HISTORY_HOUR", "forever"],
+    ["WATCHPOST_HISTORY_BYTES", "some"]
   ])("ends with one line about %s=%s", async (name, value) => {
     expect(await complaint(makeHome(), { [name]: value })).toMatch(new RegExp(`^${name} `))
   })

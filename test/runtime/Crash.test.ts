@@ -43,7 +43,8 @@ interface StoredRow {
   readonly vector: Buffer
 }
 
-const timeIn = (vector: Buffer): number => decode(vector)[Host.reportedAt] ?? 0
+/** The row's checksum stands behind its vector. */
+const timeIn = (vector: Buffer): number => decode(vector.subarray(0, -4))[Host.reportedAt] ?? 0
 
 /** What lies on the disk, read without the program and without changing anything. */
 const storedIn = (home: string): Stored => {

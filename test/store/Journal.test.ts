@@ -2,7 +2,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import Sqlite from "better-sqlite3"
 import { Effect, Layer } from "effect"
-import fc from "fast-check"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { NodeId } from "../../schema/Ids.ts"
 import { JournalStore, layer as journalLayer, type RowWrite, type Write } from "../../src/store/Journal.ts"
@@ -29,6 +28,7 @@ const row = (seq: number, over: Partial<RowWrite> = {}): RowWrite => ({
   receivedAt: seq * 10,
   vector: bytesOf(seq, 2, 3),
   details: null,
+  isApplied: true,
   checkpoint: null,
   ...over
 })
@@ -305,30 +305,6 @@ describe("the tail", { timeout: 30_000 }, () => {
         expect(store.trim(100, 100, [])).toBe(36)
       })
     )
-  )
-
-  it.effect("shows the border of a time like a look at every row, with any gaps and equal times", () =>
-    Effect.gen(function* () {
-      const store = yield* JournalStore
-      const { handle } = yield* Database
-      const steps = fc.array(fc.record({ seq: fc.integer({ min: 1, max: 40 }), ms: fc.nat({ max: 3 }) }), {
-        maxLength: 60
-      })
-      fc.assert(
-        fc.property(steps, fc.nat({ max: 200 }), (gaps, instant) => {
-          handle().exec("DELETE FROM journal")
-          let [seq, receivedAt] = [0, 0]
-          const written = gaps.map((gap) => row((seq += gap.seq), { receivedAt: (receivedAt += gap.ms) }))
-          store.write(written)
-          const found = store.seqBefore(instant)
-          const older = written.filter((one) => one.receivedAt < instant)
-
-          // Any number up to the next row will do: what matters is which rows lie at or before it.
-          expect(written.filter((one) => one.seq <= found)).toEqual(older)
-        }),
-        { numRuns: 300 }
-      )
-    }).pipe(Effect.provide(storeOn()))
   )
 })
 

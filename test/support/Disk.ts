@@ -62,7 +62,8 @@ const storeOf = (disk: Disk) =>
     static: () => undefined,
     tail: () => [],
     uncovered: () => [],
-    seqBefore: () => 0,
+    places: () => [],
+    row: () => undefined,
     trim: () => 0,
     bytes: () => 0
   })

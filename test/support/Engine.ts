@@ -24,12 +24,14 @@ import { Groups } from "../../src/store/Groups.ts"
 import * as JournalStore from "../../src/store/Journal.ts"
 import { Nodes } from "../../src/store/Nodes.ts"
 import { Settings } from "../../src/store/Settings.ts"
+import { Database } from "../../src/store/Sql.ts"
 import { database, quiet } from "../store/Support.ts"
 
 /** Where the test clock stands when an engine starts: a whole second, and a time that is not "never". */
 export const epoch = 1_800_000_000_000
 
 export type Store = Context.Tag.Service<typeof JournalStore.JournalStore>
+export type Handle = ReturnType<Context.Tag.Service<typeof Database>["handle"]>
 
 export interface EngineOptions {
   readonly filename?: string
@@ -39,6 +41,8 @@ export interface EngineOptions {
   readonly visible?: number
   readonly step?: Replay.Step
   readonly wrap?: (store: Store) => Store
+  /** Stands between the stores and the database: every statement goes through the handle it gives. */
+  readonly guard?: (handle: Handle) => Handle
   /** Takes every log line with its annotations; without it nothing is logged. */
   readonly logs?: Array<string>
 }
@@ -95,15 +99,29 @@ const capture = (lines: Array<string>) =>
     Logger.map(Logger.logfmtLogger, (line) => void lines.push(line))
   )
 
+const guarded = (guard: (handle: Handle) => Handle) =>
+  Layer.effect(
+    Database,
+    Effect.map(Database, (database) => Database.of({ ...database, handle: () => guard(database.handle()) }))
+  )
+
 /** Everything below the intake and the boards, and these two; without retention, which has its own tests. */
 export const engine = (options: EngineOptions = {}) => {
-  const { filename = ":memory:", nodes = 1, step = coreStep, visible = nodes, wrap = (store) => store } = options
+  const {
+    filename = ":memory:",
+    guard = (handle) => handle,
+    nodes = 1,
+    step = coreStep,
+    visible = nodes,
+    wrap = (store) => store
+  } = options
   const journalStore = Layer.effect(
     JournalStore.JournalStore,
     Effect.map(JournalStore.JournalStore, (store) => JournalStore.JournalStore.of(wrap(store)))
   ).pipe(Layer.provide(JournalStore.layer))
   const storage = Layer.merge(journalStore, Layer.effectDiscard(seed(nodes, visible))).pipe(
     Layer.provideMerge(Layer.mergeAll(Nodes.layer, Groups.layer, Settings.layer)),
+    Layer.provideMerge(guarded(guard)),
     Layer.provideMerge(database(filename))
   )
   return Layer.mergeAll(Intake.layer, FrontBoard.layer).pipe(

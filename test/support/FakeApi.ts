@@ -4,8 +4,9 @@ import { readFile } from "node:fs/promises"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { extname, join, normalize } from "node:path"
 import type { AddressInfo } from "node:net"
-import { FakeFleet, recentOf, snapshotOf } from "../web/FakeFleet.ts"
-import { nodeOf, patch, Refused, statusOf } from "../web/FakeRecords.ts"
+import { FakeFleet, recentOf, snapshotOf, type FakeNode } from "../web/FakeFleet.ts"
+import { historyOf, onlineOf, withTemperatures } from "../web/FakeHistory.ts"
+import { defaultSettings, nodeOf, patch, Refused, settingsAfter, statusOf } from "../web/FakeRecords.ts"
 
 export const password = "correct horse"
 export const policy =
@@ -38,6 +39,7 @@ export interface FakeOptions {
 
 export class FakeApi {
   fleet: FakeFleet
+  settings = defaultSettings
   origin = ""
   /** Every API call as `METHOD path?query`. */
   readonly calls: Array<string> = []
@@ -47,6 +49,13 @@ export class FakeApi {
   isHeld = false
   /** No node reports; the clock runs on. */
   isQuiet = false
+  /** Guests may read history. */
+  isHistoryOpen = true
+  /** History and online reads are answered with 503. */
+  isHistoryDown = false
+  /** History reads that were answered at the same time, at most. */
+  historyPeak = 0
+  #historyReads = 0
   /** Moves the service's clock. */
   offsetMs = 0
   accessTtlMs: number
@@ -78,7 +87,10 @@ export class FakeApi {
 
   reset(nodes: number): void {
     this.fleet = new FakeFleet(nodes, this.now())
-    this.isDown = this.isHeld = this.isQuiet = false
+    this.settings = defaultSettings
+    this.isDown = this.isHeld = this.isQuiet = this.isHistoryDown = false
+    this.isHistoryOpen = true
+    this.historyPeak = 0
     this.calls.length = 0
   }
 
@@ -113,7 +125,7 @@ export class FakeApi {
       await this.#answer(call)
     } catch (thrown) {
       const refused = thrown instanceof Refused ? thrown : new Refused(500, "internal_error")
-      json(response, refused.status, { code: refused.code, message: `refused: ${refused.code}` })
+      json(response, refused.status, { code: refused.code, message: refused.message })
     }
   }
 
@@ -137,7 +149,8 @@ export class FakeApi {
     }
     if (method !== "GET") throw new Refused(405, "method_not_allowed")
     if (path === "/api/front/brand") {
-      return json(call.response, 200, { logo_url: "/brandlogo.svg", page_title: "Watchpost", topbar_text: "Watchpost" })
+      const { history_guest_access_mode: _, ...brand } = this.settings
+      return json(call.response, 200, brand)
     }
     if (path === "/api/front/live") return this.#live(call)
     const viewer = call.isAdmin ? "admin" : "guest"
@@ -145,14 +158,34 @@ export class FakeApi {
     if (path === "/api/front/metrics") {
       const ids = new Set((call.query.get("ids") ?? "").split(",").map(Number))
       this.#tick()
-      return json(call.response, 200, visible.filter((node) => ids.has(node.id)).map(snapshotOf))
+      return json(
+        call.response,
+        200,
+        visible.filter((node) => ids.has(node.id)).map((node) => withTemperatures(snapshotOf(node)))
+      )
     }
+    if (path.startsWith("/api/metrics/")) return this.#history(call, visible)
     if (path === "/api/front/recent") {
       const node = visible.find((one) => one.id === Number(call.query.get("server_id")))
       if (node === undefined) throw call.isAdmin ? new Refused(404, "not_found") : new Refused(403, "forbidden")
       return json(call.response, 200, recentOf(node, this.now()))
     }
     throw new Refused(404, "not_found")
+  }
+
+  async #history(call: Call, visible: ReadonlyArray<FakeNode>): Promise<void> {
+    const { path, query } = call
+    const node = visible.find((one) => one.id === Number(query.get("server_id")))
+    if (node === undefined) throw call.isAdmin ? new Refused(404, "not_found") : new Refused(403, "forbidden")
+    if (this.isHistoryDown) throw new Refused(503, "service_unavailable")
+    if (path === "/api/metrics/online") {
+      return json(call.response, 200, onlineOf(node, query.get("range") === "7d" ? "7d" : "24h", this.now()))
+    }
+    if (!this.isHistoryOpen && !call.isAdmin) throw new Refused(403, "forbidden")
+    this.historyPeak = Math.max(this.historyPeak, ++this.#historyReads)
+    await new Promise((done) => setTimeout(done, 15))
+    this.#historyReads--
+    return json(call.response, 200, historyOf(node, query, this.now()))
   }
 
   #tick(): void {
@@ -242,6 +275,11 @@ export class FakeApi {
     if (rest[0] === "nodes") return this.#nodes(call, rest[1])
     if (rest[0] === "groups") return this.#groups(call, rest[1])
     if (call.path === "/api/admin/system/status") return json(call.response, 200, statusOf(this.fleet))
+    if (call.path === "/api/admin/system/settings") {
+      if (call.method === "GET") return json(call.response, 200, this.settings)
+      this.settings = settingsAfter(this.settings, call.body)
+      return none(call.response)
+    }
     throw new Refused(404, "not_found")
   }
 

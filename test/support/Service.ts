@@ -9,6 +9,7 @@ import { AppConfig, type Settings } from "../../runtime/Config.ts"
 import { service } from "../../runtime/Layers.ts"
 import { ListenAddress } from "../../runtime/ListenAddress.ts"
 import { Database } from "../../src/store/Sql.ts"
+import { defaultLimits } from "./Limits.ts"
 
 export const adminPassword = "correct horse battery staple"
 
@@ -55,7 +56,8 @@ const settingsOf = (home: string): Settings => ({
   // Requests of tests may come from any address they name.
   trustedProxies: ["127.0.0.1"],
   timezone: "UTC",
-  localNode: false
+  localNode: false,
+  history: defaultLimits
 })
 
 const capture = (lines: Array<string>) =>

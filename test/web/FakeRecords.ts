@@ -1,15 +1,17 @@
 // What administrators read and write of the seeded fleet.
 import type { Node } from "../../schema/Node.ts"
-import type { SystemStatus } from "../../schema/System.ts"
+import type { SystemSettings, SystemStatus } from "../../schema/System.ts"
 import type { FakeFleet, FakeNode } from "./FakeFleet.ts"
 
 /** An answer `{code, message}` with its status. */
 export class Refused {
   readonly status: number
   readonly code: string
-  constructor(status: number, code: string) {
+  readonly message: string
+  constructor(status: number, code: string, message = `refused: ${code}`) {
     this.status = status
     this.code = code
+    this.message = message
   }
 }
 
@@ -47,6 +49,19 @@ export const nodeOf = (node: FakeNode): Loose<Node> => ({
   faults: node.fault === "" ? [] : [{ kind: "two_agents", message: node.fault, since: "2031-03-04T05:06:07Z" }]
 })
 
+const historyStatus: SystemStatus["history"] = {
+  tiers: [{ tier: "raw", chunks: 14_400, bytes: 31_500_000, bytes_max: 2_700_000_000, keep_sec: 86_400 }],
+  behind: 0,
+  seals: 14_400,
+  folds: 960,
+  sealed_values: 69_120_000,
+  sealed_bytes: 31_500_000,
+  damaged_chunks: 0,
+  lost_rows: 0,
+  dropped_by_age: 0,
+  dropped_by_bytes: 0
+}
+
 export const statusOf = (fleet: FakeFleet): SystemStatus => ({
   version: "0.1.0",
   started_at: "2026-03-04T05:06:07Z",
@@ -71,6 +86,7 @@ export const statusOf = (fleet: FakeFleet): SystemStatus => ({
     commit_ms_max: 38.5,
     database_bytes: 512_000_000
   },
+  history: historyStatus,
   nodes: { total: fleet.nodes.length, running: fleet.nodes.length - 1, restarting: 1, parked: 0 },
   fibers: [
     {
@@ -102,3 +118,23 @@ export const statusOf = (fleet: FakeFleet): SystemStatus => ({
     }
   ]
 })
+
+export const defaultSettings: SystemSettings = {
+  history_guest_access_mode: "disabled",
+  logo_url: "/brandlogo.svg",
+  page_title: "Watchpost",
+  topbar_text: "Watchpost"
+}
+
+/** The settings after a PATCH as the service would apply it, or its refusal. */
+export const settingsAfter = (settings: SystemSettings, body: Record<string, unknown>): SystemSettings => {
+  const given = Object.entries(body).map(([name, value]) => [name, String(value).trim()] as const)
+  for (const [name, value] of given) {
+    if (name === "logo_url" && !/^(?:$|\/(?!\/)|https?:\/\/|data:image\/)/.test(value))
+      throw new Refused(400, "invalid_fields", "logo_url must be a picture")
+    if (name === "topbar_text" && value.length > 64)
+      throw new Refused(400, "invalid_fields", "topbar_text must be at most 64 characters")
+  }
+  const defaults: Record<string, string> = { ...defaultSettings }
+  return { ...settings, ...Object.fromEntries(given.map(([name, value]) => [name, value || defaults[name]])) }
+}

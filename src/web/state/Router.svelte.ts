@@ -46,7 +46,10 @@ class Router {
 
   /** The same page with another query; `replace` while somebody is typing. */
   setSearch(search: string, replace: boolean): void {
-    if (search !== this.search) this.#write(this.path + search, replace)
+    if (search === this.search) return
+    // Back returns to this place of the page, as it does after a link.
+    if (!replace) this.#remember()
+    this.#write(this.path + search, replace)
   }
 
   #write(to: string, replace: boolean): void {

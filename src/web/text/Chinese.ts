@@ -104,6 +104,7 @@ export const chinese: Catalogue = {
     missing: "没有这个节点",
     missingText: "该节点不存在、未向您公开,或尚未上报。",
     back: "全部节点",
+    views: { label: "视图", now: "实时", history: "历史" },
     lastSeen: "最后上报",
     uptime: "运行时间",
     system: "系统",

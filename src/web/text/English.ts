@@ -105,6 +105,7 @@ export const english = {
     missing: "No such node",
     missingText: "This node does not exist, is not shown to you, or has not reported yet.",
     back: "All nodes",
+    views: { label: "View", now: "Now", history: "History" },
     lastSeen: "Last seen",
     uptime: "Uptime",
     system: "System",

@@ -1,0 +1,123 @@
+// How long the service's event loop is held while all that keeps history works at once, beside a backup.
+import Sqlite from "better-sqlite3"
+import { join } from "node:path"
+import { monitorEventLoopDelay } from "node:perf_hooks"
+import { pathToFileURL } from "node:url"
+import { type Child, delay, kill, message, start, stop } from "../Children.ts"
+import { type Fleet, intervalMs } from "../Fleet.ts"
+import type { Result } from "../Figures.ts"
+import type { OpenOrder, OpenResult } from "../Orders.ts"
+import { startService } from "../Service.ts"
+import { programFile, serverFile, sizeOf, startProgram } from "../Workshop.ts"
+import { unfolded } from "./Filling.ts"
+import { dropping, droppedHours } from "./Room.ts"
+
+/** Since the last time it was asked for. */
+export interface Blocks {
+  /** Longest delay of a due timer beyond its own millisecond. */
+  readonly maxMs: number
+  readonly p99Ms: number
+}
+
+const warmupMs = 2 * intervalMs
+/** Without the backup, of the whole. */
+const shareWithout = 0.3
+
+const blocksOf = async (service: Child): Promise<Blocks> => {
+  service.process.send({})
+  return message<Blocks>(service, 30_000, "the service's probe")
+}
+
+interface Backup {
+  readonly child: Child
+  readonly file: string
+  /** Milliseconds it took, or undefined while it runs. */
+  tookMs: number | undefined
+}
+
+const startBackup = (home: string): Backup => {
+  const file = join(home, "backup.bin")
+  const startedAt = performance.now()
+  const child = start(serverFile, ["backup", file], { env: { WATCHPOST_HOME: home } })
+  const backup: Backup = { child, file, tookMs: undefined }
+  void child.ended.then(() => {
+    backup.tookMs = performance.now() - startedAt
+  })
+  return backup
+}
+
+/** What became of it; fails when it failed, because then nothing was measured beside it. */
+const endBackup = async ({ child, file, tookMs }: Backup, measuredMs: number): Promise<string> => {
+  if (tookMs === undefined) {
+    await kill(child)
+    return `it ran all of the ${(measuredMs / 1000).toFixed(0)} s and was ended`
+  }
+  const how = await child.ended
+  if (how !== "code 0") throw new Error(`the backup ended with ${how}\n${child.said()}`)
+  return `it took ${(tookMs / 1000).toFixed(0)} s for ${(sizeOf(file) / 1e6).toFixed(0)} MB`
+}
+
+/** Ids that were given out so far, and what is there, by table. */
+const counts = (home: string) => {
+  const db = new Sqlite(join(home, "watchpost.db"), { readonly: true })
+  const last = db.prepare("SELECT seq FROM sqlite_sequence WHERE name = ?")
+  const chunks = db.prepare("SELECT chunks FROM history_tiers WHERE tier = ?")
+  const written = (tier: string) => (last.get(`history_${tier}`) as { seq: number } | undefined)?.seq ?? 0
+  const there = (tier: string) => (chunks.get(tier) as { chunks: number }).chunks
+  const found = {
+    sealed: written("raw"),
+    folded: written("minute") + written("quarter") + written("hour"),
+    raw: there("raw")
+  }
+  db.close()
+  return found
+}
+
+const startLoad = async (fleet: Fleet, port: number, pid: number, measureMs: number): Promise<Child> => {
+  const load = startProgram("Load", fleet)
+  await message(load, 30_000, "the generator")
+  const order: OpenOrder = { kind: "open", port, pid, intervalMs, warmupMs, measureMs }
+  load.process.send(order)
+  await message(load, 60_000, "the generator")
+  return load
+}
+
+export const block = async (home: string, fleet: Fleet, seconds: number): Promise<Result> => {
+  const { folds } = await unfolded(home)
+  const before = counts(home)
+  const preload = pathToFileURL(programFile("Probe")).href
+  const service = await startService(home, { env: dropping, preload })
+  const measureMs = seconds * 1000
+  const load = await startLoad(fleet, service.port, service.child.pid, measureMs)
+  const answers = message<OpenResult>(load, warmupMs + measureMs + 30_000, "the generator")
+  // Awaited below; until then its failure is nobody's.
+  answers.catch(() => undefined)
+  // This process only waits: what holds its loop is the machine.
+  const idle = monitorEventLoopDelay({ resolution: 1 })
+  await delay(warmupMs)
+  idle.enable()
+  await blocksOf(service.child)
+  await delay(measureMs * shareWithout)
+  const without = await blocksOf(service.child)
+  const backup = startBackup(home)
+  const besideMs = measureMs * (1 - shareWithout)
+  await Promise.race([backup.child.ended, delay(besideMs)])
+  const beside = await blocksOf(service.child)
+  const logBytes = sizeOf(join(home, "watchpost.db-wal"))
+  const found = await answers
+  const after = await blocksOf(service.child)
+  idle.disable()
+  const fate = await endBackup(backup, besideMs)
+  await Promise.all([stop(service.child), kill(load)])
+  const now = counts(home)
+  const sealed = now.sealed - before.sealed
+  const told = ({ maxMs, p99Ms }: Blocks): string => `${maxMs.toFixed(1)} ms, 99 of 100 below ${p99Ms.toFixed(1)} ms`
+  return {
+    figures: [{ name: "history.block_ms", value: Math.max(without.maxMs, beside.maxMs, after.maxMs), unit: "ms" }],
+    notes: [
+      `${fleet.count} nodes every ${intervalMs / 1000} s for ${seconds} s: ${found.sent} reports, ${found.refused} refused, answers within ${found.p99.toFixed(1)} ms (99 of 100); ${sealed} stretches sealed, ${now.folded - before.folded} folds (${folds} waited), ${before.raw + sealed - now.raw} chunks dropped (${droppedHours} h too old); generator and backup on the same cores`,
+      `longest block before the backup ${told(without)}; beside it ${told(beside)}; after it ${told(after)}; of a process that only waited, throughout: ${told({ maxMs: idle.max / 1e6 - 1, p99Ms: idle.percentile(99) / 1e6 - 1 })}`,
+      `watchpost backup: ${fate}; the log had grown to ${(logBytes / 1e6).toFixed(0)} MB by its end`
+    ]
+  }
+}

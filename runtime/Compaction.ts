@@ -1,0 +1,207 @@
+// The two steps of compaction for one node, without a fiber: seal journal rows into a chunk, fold chunks into a tier.
+import { Context } from "effect"
+import { encodeRaw, encodeTier, RawReader, TierReader } from "../src/core/Chunk.ts"
+import type { Changes, Details } from "../src/core/Details.ts"
+import { Sealing } from "../src/core/Sealing.ts"
+import { seriesFrom, seriesText } from "../src/core/Series.ts"
+import {
+  type FoldedTier,
+  foldRaw,
+  foldTier,
+  nextTier,
+  type RawPart,
+  stretchStart,
+  type TierPart,
+  tiers
+} from "../src/core/Tier.ts"
+import { decode } from "../src/core/VectorCode.ts"
+import type { ChunkRow, FoldWrite, HistoryStore, SealWrite } from "../src/store/History.ts"
+import type { JournalStore, TailRow } from "../src/store/Journal.ts"
+import type { NodeActor } from "./NodeActor.ts"
+import type { NodeId } from "../schema/Ids.ts"
+import type { HistoryMarks, Mark } from "./HistoryMarks.ts"
+
+/** Rows of a chunk at most; a node with as many is sealed whatever the time, also when the clock was set back. */
+export const sealRowsMax = 256
+/** Chunks that one fold takes: more than a stretch usually has, so that nodes that crash often are folded too. */
+const foldPartsMax = 64
+
+export interface Shelves {
+  readonly journal: Context.Tag.Service<typeof JournalStore>
+  readonly history: Context.Tag.Service<typeof HistoryStore>
+  readonly marks: Context.Tag.Service<typeof HistoryMarks>
+}
+
+export interface Seal {
+  readonly write: SealWrite
+  /** How many of the node's waiting rows it takes away. */
+  readonly taken: number
+  readonly values: number
+  readonly lost: number
+}
+
+const parsed = (text: string | undefined): Details | undefined =>
+  text === undefined ? undefined : (JSON.parse(text) as Details)
+
+/** False when the row cannot be read: it is lost to history, not to the node. */
+const taken = (sealing: Sealing, row: TailRow): boolean => {
+  try {
+    const changes = row.details === null ? undefined : (JSON.parse(row.details) as Changes)
+    return sealing.add({ receivedAt: row.receivedAt, vector: decode(row.vector), changes })
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Seals a node's oldest rows that were received before an instant. A chunk's times ascend and span at most two
+ * stretches, so that reads find it by its start; a clock that was set begins a new one.
+ */
+export const sealOf = ({ history, journal }: Shelves, actor: NodeActor, before: number): Seal | undefined => {
+  const count = Math.min(actor.unsealed.length, sealRowsMax)
+  const sealing = new Sealing(parsed(history.sealedDetails(actor.id)), count)
+  let firstAt: number | undefined
+  let [read, lost] = [0, 0]
+  for (; read < count; read++) {
+    const row = journal.row(actor.unsealed[read] as number)
+    if (row === undefined) {
+      lost++
+      continue
+    }
+    const at = row.receivedAt
+    firstAt ??= at
+    if (at >= before || at < sealing.lastAt || at >= firstAt + 2 * tiers.raw.chunkMs) break
+    if (!taken(sealing, row)) lost++
+  }
+  if (read === 0) return undefined
+  const { chunk, series } = sealing.finish()
+  const full = sealing.length > 0
+  return {
+    taken: read,
+    lost,
+    values: chunk.times.length * series.length,
+    write: {
+      kind: "seal",
+      nodeId: actor.id,
+      sealedSeq: actor.unsealed[read - 1] as number,
+      details: JSON.stringify(sealing.details ?? null),
+      chunk: full
+        ? {
+            tier: "raw",
+            startAt: chunk.times[0] as number,
+            endAt: sealing.lastAt + 1,
+            series: seriesText(series),
+            bytes: encodeRaw(chunk)
+          }
+        : undefined
+    }
+  }
+}
+
+/** The rows are taken off the node's list: they are in a chunk, or given up. */
+export const settleSeal = ({ journal }: Shelves, actor: NodeActor, mark: Mark, rows: number): void => {
+  mark.sealedSeq = actor.unsealed[rows - 1] ?? mark.sealedSeq
+  actor.unsealed.splice(0, rows)
+  const next = actor.unsealed[0]
+  if (next !== undefined) actor.unsealedFrom = journal.row(next)?.receivedAt ?? actor.unsealedFrom
+}
+
+/** Whether rows wait whose stretch is over. `now` and the grace are milliseconds. */
+export const isSealDue = (actor: NodeActor, now: number, graceMs: number): boolean =>
+  actor.unsealed.length >= sealRowsMax ||
+  (actor.unsealed.length > 0 && actor.unsealedFrom < stretchStart(actor.id, tiers.raw.chunkMs, now - graceMs))
+
+/** Rows received before this are to be sealed now. A full list goes whole, whatever the clock says. */
+export const sealBefore = (actor: NodeActor, now: number, graceMs: number): number =>
+  actor.unsealed.length >= sealRowsMax
+    ? Number.POSITIVE_INFINITY
+    : stretchStart(actor.id, tiers.raw.chunkMs, now - graceMs)
+
+/** Chunks of a stretch wait this long beyond its end, so that the last of them are there. */
+const foldDelayMs = (from: FoldedTier): number => tiers[from].chunkMs + 120_000
+
+/** Whether a whole stretch of a tier waits to be folded. */
+export const isFoldDue = ({ history }: Shelves, id: NodeId, mark: Mark, from: FoldedTier, now: number): boolean => {
+  const waiting = (mark.waiting[from] ??= history.firstAfter(from, id, mark.folded[from]) ?? Number.POSITIVE_INFINITY)
+  const { chunkMs } = tiers[nextTier[from]]
+  return Number.isFinite(waiting) && waiting < stretchStart(id, chunkMs, now - foldDelayMs(from))
+}
+
+type Readable = ChunkRow & { readonly bytes: Uint8Array }
+const isReadable = (row: ChunkRow): row is Readable => row.bytes !== undefined
+
+const rawPart = ({ history }: Shelves, row: Readable): RawPart => {
+  const reader = new RawReader(row.bytes)
+  return {
+    series: seriesFrom(history.layout(row.layoutId) ?? "[]"),
+    times: reader.times(),
+    column: (index) => reader.column(index)
+  }
+}
+const tierPart = ({ history }: Shelves, row: Readable): TierPart => {
+  const reader = new TierReader(row.bytes)
+  return {
+    series: seriesFrom(history.layout(row.layoutId) ?? "[]"),
+    times: reader.times(),
+    rows: reader.rows(),
+    buckets: (index) => reader.series(index)
+  }
+}
+
+/** A part, or nothing when its bytes make no sense although their checksum holds. */
+const readable = <P>(shelves: Shelves, rows: ReadonlyArray<Readable>, part: (shelves: Shelves, row: Readable) => P) =>
+  rows.flatMap((row) => {
+    try {
+      return [part(shelves, row)]
+    } catch {
+      return []
+    }
+  })
+
+export interface Fold {
+  readonly write: FoldWrite
+  readonly damaged: number
+}
+
+/**
+ * Folds a node's oldest unfolded chunks of one stretch into a chunk of the next tier. Buckets that a border cuts, or
+ * that a later chunk adds to, stand in two chunks; reads add them up.
+ */
+export const foldOf = (shelves: Shelves, id: NodeId, mark: Mark, from: FoldedTier): Fold | undefined => {
+  const to = nextTier[from]
+  const { chunkMs, widthMs } = tiers[to]
+  const rows = shelves.history.after(from, id, mark.folded[from], foldPartsMax)
+  const first = rows[0]
+  if (first === undefined) return undefined
+  const stretch = stretchStart(id, chunkMs, first.startAt)
+  const other = rows.findIndex((row) => stretchStart(id, chunkMs, row.startAt) !== stretch)
+  const mine = other < 0 ? rows : rows.slice(0, other)
+  const sound = mine.filter(isReadable)
+  const parts = from === "raw" ? readable(shelves, sound, rawPart) : readable(shelves, sound, tierPart)
+  const damaged = mine.length - parts.length
+  const { chunk, series } =
+    from === "raw"
+      ? foldRaw(parts as ReadonlyArray<RawPart>, widthMs)
+      : foldTier(parts as ReadonlyArray<TierPart>, widthMs)
+  const { times } = chunk
+  const upToId = (mine[mine.length - 1] as ChunkRow).id
+  return {
+    damaged,
+    write: {
+      kind: "fold",
+      nodeId: id,
+      from,
+      upToId,
+      chunk:
+        times.length === 0
+          ? undefined
+          : {
+              tier: to,
+              startAt: times[0] as number,
+              endAt: (times[times.length - 1] as number) + widthMs,
+              series: seriesText(series),
+              bytes: encodeTier(chunk)
+            }
+    }
+  }
+}

@@ -1,0 +1,201 @@
+// Seals what waits in the journal into chunks and folds chunks into tiers, a little at a time, in the journal's commits.
+import { Clock, Context, Effect, Layer, Schedule } from "effect"
+import type { NodeId } from "../schema/Ids.ts"
+import { type FoldedTier, foldedTiers, nextTier } from "../src/core/Tier.ts"
+import { HistoryStore, type HistoryWrite } from "../src/store/History.ts"
+import { JournalStore } from "../src/store/Journal.ts"
+import { foldOf, isFoldDue, isSealDue, sealBefore, sealOf, settleSeal, type Shelves } from "./Compaction.ts"
+import { FiberRegister, noteTrouble, supervised, type Watch } from "./FiberStatus.ts"
+import { HistoryMarks, type Mark } from "./HistoryMarks.ts"
+import { Journal } from "./Journal.ts"
+import type { NodeActor } from "./NodeActor.ts"
+import { NodeSupervisor } from "./NodeSupervisor.ts"
+import { pause } from "./Pause.ts"
+
+const every = Schedule.spaced("1 second")
+/** A report that arrived just before its stretch ended is committed within this. */
+const graceMs = 2000
+/** After so much work the loop belongs to others for three times as long: at most a quarter of a core. */
+const workMs = 4
+const restFactor = 3
+/** Seals that may fail in a row before the rows are given up: without an end they would hold up trimming for ever. */
+const sealAttempts = 5
+/** Nodes whose chunks are looked up in one round, when their marks were read from the disk: 20 µs each. */
+const lookupsMax = 500
+
+export class Compactor extends Context.Tag("runtime/Compactor")<
+  Compactor,
+  {
+    /** Nodes that wait to be sealed or folded, as of the last round. */
+    readonly behind: () => number
+    /** Folds a node's oldest chunks now, full stretch or not; false when nothing could be offered. */
+    readonly foldNow: (id: NodeId, from: FoldedTier) => boolean
+    /** Seals whatever is due and folds whatever is due at once, until nothing is left: for tests and benches. */
+    readonly drain: Effect.Effect<void>
+  }
+>() {}
+
+interface Tools extends Shelves {
+  readonly writer: Context.Tag.Service<typeof Journal>
+  readonly supervisor: Context.Tag.Service<typeof NodeSupervisor>
+  readonly watch: Watch
+}
+
+/** Offers a write about one node; the mark is busy until the commit is known. */
+const offer = (tools: Tools, mark: Mark, write: HistoryWrite, settle: (committed: boolean) => void): boolean => {
+  mark.isBusy = true
+  const isTaken = tools.writer.offer(write, (committed) => {
+    mark.isBusy = false
+    settle(committed)
+  })
+  if (!isTaken) mark.isBusy = false
+  return isTaken
+}
+
+/** SQLite's own errors carry its codes. */
+const isStorageError = (cause: unknown): boolean =>
+  cause instanceof Error && "code" in cause && String(cause.code).startsWith("SQLITE_")
+
+/** Gives a node's oldest rows up, so that one bad row does not keep the journal from being trimmed. */
+const giveUp = (tools: Tools, actor: NodeActor, mark: Mark): void => {
+  const details = tools.history.sealedDetails(actor.id) ?? "null"
+  const count = Math.min(actor.unsealed.length, sealAttempts)
+  const sealedSeq = actor.unsealed[count - 1] as number
+  offer(tools, mark, { kind: "seal", nodeId: actor.id, sealedSeq, details, chunk: undefined }, (committed) => {
+    if (!committed) return
+    tools.marks.figures.lostRows += count
+    settleSeal(tools, actor, mark, count)
+  })
+}
+
+const sealNode = (tools: Tools, actor: NodeActor, mark: Mark, now: number): void => {
+  // Since the job was listed somebody else may have begun; the same rows must not be sealed twice.
+  if (mark.isBusy) return
+  try {
+    const seal = sealOf(tools, actor, sealBefore(actor, now, graceMs))
+    if (seal === undefined) return
+    const { lost, taken, values, write } = seal
+    offer(tools, mark, write, (committed) => {
+      if (!committed) return
+      const { figures } = tools.marks
+      mark.failures = 0
+      figures.lostRows += lost
+      if (write.chunk !== undefined) {
+        figures.seals++
+        figures.values += values
+        figures.bytes += write.chunk.bytes.length
+        if (mark.waiting.raw === Number.POSITIVE_INFINITY) mark.waiting.raw = write.chunk.startAt
+      }
+      settleSeal(tools, actor, mark, taken)
+    })
+  } catch (cause) {
+    noteTrouble(tools.watch, `node ${actor.id}: ${String(cause)}`, now)
+    // The rows are not to blame for a disk that does not answer: they are sealed when it does.
+    if (isStorageError(cause) || ++mark.failures < sealAttempts) return
+    giveUp(tools, actor, mark)
+  }
+}
+
+const foldNode = (tools: Tools, id: NodeId, mark: Mark, from: FoldedTier): boolean => {
+  if (mark.isBusy) return false
+  const fold = foldOf(tools, id, mark, from)
+  if (fold === undefined) {
+    mark.waiting[from] = Number.POSITIVE_INFINITY
+    return false
+  }
+  const { damaged, write } = fold
+  return offer(tools, mark, write, (committed) => {
+    if (!committed) return
+    const { figures } = tools.marks
+    figures.folds++
+    figures.damaged += damaged
+    mark.folded[from] = write.upToId
+    mark.waiting[from] = undefined
+    const to = nextTier[from]
+    if (to !== "hour" && write.chunk !== undefined && mark.waiting[to] === Number.POSITIVE_INFINITY) {
+      mark.waiting[to] = write.chunk.startAt
+    }
+  })
+}
+
+type Job = () => void
+
+/** What is due now, seals first: rows that are not sealed hold up the journal, chunks hold up nothing. */
+const dueJobs = (tools: Tools, now: number): ReadonlyArray<Job> => {
+  const seals: Array<Job> = []
+  const folds: Array<Job> = []
+  let lookups = 0
+  for (const actor of tools.supervisor.all()) {
+    const mark = tools.marks.of(actor.id)
+    if (mark.isBusy) continue
+    if (isSealDue(actor, now, graceMs)) {
+      seals.push(() => sealNode(tools, actor, mark, now))
+      continue
+    }
+    for (const from of foldedTiers) {
+      if (mark.waiting[from] === undefined && ++lookups > lookupsMax) continue
+      if (!isFoldDue(tools, actor.id, mark, from, now)) continue
+      folds.push(() => foldNode(tools, actor.id, mark, from))
+      break
+    }
+  }
+  return [...seals, ...folds]
+}
+
+/** Runs the jobs in small portions; stops early when the journal takes nothing more. */
+const work = (tools: Tools, jobs: ReadonlyArray<Job>, figures: { behind: number }) =>
+  Effect.gen(function* () {
+    let startedAt = performance.now()
+    figures.behind = jobs.length
+    for (const job of jobs) {
+      if (tools.writer.closed() !== undefined || !tools.writer.room()) return
+      job()
+      figures.behind--
+      const spentMs = performance.now() - startedAt
+      if (spentMs < workMs) continue
+      yield* pause
+      yield* Effect.sleep(spentMs * restFactor)
+      startedAt = performance.now()
+    }
+  })
+
+const make = Effect.gen(function* () {
+  const register = yield* FiberRegister
+  const figures = { behind: 0 }
+  const tools: Tools = {
+    writer: yield* Journal,
+    journal: yield* JournalStore,
+    history: yield* HistoryStore,
+    marks: yield* HistoryMarks,
+    supervisor: yield* NodeSupervisor,
+    watch: register.register("Compactor", () => figures.behind, 0)
+  }
+  const round = Effect.gen(function* () {
+    if (tools.writer.closed() !== undefined) return
+    const jobs = dueJobs(tools, yield* Clock.currentTimeMillis)
+    for (const id of tools.marks.ids()) if (tools.supervisor.actor(id) === undefined) tools.marks.drop(id)
+    yield* work(tools, jobs, figures)
+  })
+  yield* Effect.forkScoped(
+    supervised(
+      tools.watch,
+      tools.marks.ready.pipe(Effect.andThen(Effect.repeat(round, every)), Effect.andThen(Effect.never))
+    )
+  )
+  const drain = Effect.gen(function* () {
+    yield* tools.marks.ready
+    for (;;) {
+      const jobs = dueJobs(tools, yield* Clock.currentTimeMillis)
+      for (const job of jobs) job()
+      yield* tools.writer.flushed
+      if (jobs.length === 0 || tools.writer.closed() !== undefined) return
+    }
+  })
+  return Compactor.of({
+    behind: () => figures.behind,
+    foldNow: (id, from) => foldNode(tools, id, tools.marks.of(id), from),
+    drain
+  })
+})
+
+export const layer = Layer.scoped(Compactor, make)

@@ -1,0 +1,256 @@
+// Answers history and online requests: chunks of the fitting tier, finer ones where it is not folded yet, then the tail.
+import { Clock, Context, Effect, Layer } from "effect"
+import { Forbidden, InvalidRequest, NotFound } from "../schema/Errors.ts"
+import type { HistoryAnswer, HistoryMetric, OnlineAnswer } from "../schema/History.ts"
+import { NodeId } from "../schema/Ids.ts"
+import type { Viewer } from "../schema/Session.ts"
+import { RawReader, TierReader } from "../src/core/Chunk.ts"
+import { kept } from "../src/core/Column.ts"
+import { type HistoryParams, type HistoryQuery, historyQuery, isWrong, serverIdOf } from "../src/core/HistoryQuery.ts"
+import { isoSeconds, onlinePoints, onlineRangeOf, onlineSpan, receivedIn, type Span } from "../src/core/Online.ts"
+import { Points } from "../src/core/Points.ts"
+import { Sealing } from "../src/core/Sealing.ts"
+import { findSeries, type Series, seriesFrom } from "../src/core/Series.ts"
+import { type Tier, tierNames, tiers } from "../src/core/Tier.ts"
+import { canRead } from "../src/core/Visibility.ts"
+import { decode } from "../src/core/VectorCode.ts"
+import type { Changes, Details } from "../src/core/Details.ts"
+import { type ChunkRow, HistoryStore } from "../src/store/History.ts"
+import { JournalStore } from "../src/store/Journal.ts"
+import { Settings } from "../src/store/Settings.ts"
+import { AppConfig } from "./Config.ts"
+import { HistoryMarks } from "./HistoryMarks.ts"
+import { NodeRoster } from "./NodeRoster.ts"
+import { NodeSupervisor } from "./NodeSupervisor.ts"
+import { ServiceRuns } from "./ServiceRuns.ts"
+import type { NodeActor } from "./NodeActor.ts"
+import type { StorageUnavailable } from "../schema/Errors.ts"
+
+/** Damaged stretches that an answer lists. */
+const missingMax = 100
+/** Series lists of layouts kept parsed: many nodes share one, and a chunk refers to one. */
+const layoutsMax = 512
+
+type Refusal = InvalidRequest | Forbidden | NotFound | StorageUnavailable
+
+export class HistoryReads extends Context.Tag("runtime/HistoryReads")<
+  HistoryReads,
+  {
+    /** Guests get 403 for what they may not read, whatever the reason; administrators 404 for an unknown node. */
+    readonly history: (viewer: Viewer, params: HistoryParams) => Effect.Effect<HistoryAnswer, Refusal>
+    readonly online: (
+      viewer: Viewer,
+      params: { readonly server_id?: string | undefined; readonly range?: string | undefined }
+    ) => Effect.Effect<OnlineAnswer, Refusal>
+  }
+>() {}
+
+interface Tools {
+  readonly journal: Context.Tag.Service<typeof JournalStore>
+  readonly store: Context.Tag.Service<typeof HistoryStore>
+  readonly marks: Context.Tag.Service<typeof HistoryMarks>
+  readonly supervisor: Context.Tag.Service<typeof NodeSupervisor>
+  readonly roster: Context.Tag.Service<typeof NodeRoster>
+  readonly layouts: Map<number, ReadonlyArray<Series>>
+}
+
+const seriesOf = ({ layouts, store }: Tools, layoutId: number): ReadonlyArray<Series> => {
+  let series = layouts.get(layoutId)
+  if (series === undefined) {
+    series = seriesFrom(store.layout(layoutId) ?? "[]")
+    if (layouts.size >= layoutsMax) layouts.delete(layouts.keys().next().value as number)
+    layouts.set(layoutId, series)
+  }
+  return series
+}
+
+/** The tiers that an answer reads from: its own, and every finer one behind what is folded of it. */
+const shelvesOf = (tier: Tier): ReadonlyArray<Tier> => tierNames.slice(0, tierNames.indexOf(tier) + 1).reverse()
+
+/**
+ * Hands over a node's chunks in [from, to), coarsest tier first and oldest first; each instant is in exactly one of
+ * them, because a finer tier is read only behind what is folded of it.
+ */
+const eachChunk = (
+  { marks, store }: Tools,
+  id: NodeId,
+  tier: Tier,
+  { fromMs, toMs }: Span,
+  use: (tier: Tier, row: ChunkRow) => void
+): void => {
+  const mark = marks.of(id)
+  for (const shelf of shelvesOf(tier)) {
+    const behind = shelf === tier || shelf === "hour" ? 0 : mark.folded[shelf]
+    for (const row of store.between(shelf, id, fromMs, toMs, behind)) use(shelf, row)
+  }
+}
+
+/** The rows that are committed but in no chunk yet, as columns. */
+const tailOf = ({ journal, store }: Tools, actor: NodeActor | undefined) => {
+  if (actor === undefined || actor.unsealed.length === 0) return undefined
+  const details = store.sealedDetails(actor.id)
+  const before = details === undefined ? undefined : (JSON.parse(details) as Details)
+  const sealing = new Sealing(before, actor.unsealed.length)
+  for (const seq of actor.unsealed) {
+    const row = journal.row(seq)
+    if (row === undefined) continue
+    const changes = row.details === null ? undefined : (JSON.parse(row.details) as Changes)
+    sealing.add({ receivedAt: row.receivedAt, vector: decode(row.vector), changes })
+  }
+  return sealing.finish()
+}
+
+/** Adds what a chunk says of the metric; false when it is damaged. */
+const addChunk = (
+  tools: Tools,
+  to: Points,
+  metric: HistoryMetric,
+  devices: ReadonlyArray<string>,
+  tier: Tier,
+  row: ChunkRow
+) => {
+  if (row.bytes === undefined) return false
+  const index = findSeries(seriesOf(tools, row.layoutId), metric, devices)
+  if (index < 0) return true
+  try {
+    if (tier === "raw") {
+      const reader = new RawReader(row.bytes)
+      to.addValues(reader.times(), reader.column(index))
+    } else {
+      const reader = new TierReader(row.bytes)
+      to.addBuckets(reader.times(), reader.series(index), tiers[tier].widthMs)
+    }
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Names under which the asked device may stand: a volume is also known by the mount point that Static tells. */
+const namesFor = ({ supervisor }: Tools, id: NodeId, device: string): ReadonlyArray<string> => {
+  if (device === "") return []
+  const volumes = supervisor.view(id)?.statics?.body.disk?.logical ?? []
+  const mounted = volumes.filter(
+    (volume) => volume.mountpoint === device || Object.hasOwn(volume.mountpoints ?? {}, device)
+  )
+  return [device, ...mounted.flatMap(({ name, ref }) => [ref ?? "", name]).filter((name) => name !== "")]
+}
+
+const answer = (tools: Tools, id: NodeId, query: HistoryQuery): HistoryAnswer => {
+  const { agg, device, fromMs, metric, range, stepMs, tier, toMs } = query
+  const points = new Points(fromMs, toMs, stepMs)
+  const devices = namesFor(tools, id, device)
+  const missing: Array<{ from: string; to: string }> = []
+  eachChunk(tools, id, tier, query, (shelf, row) => {
+    if (addChunk(tools, points, metric, devices, shelf, row)) return
+    tools.marks.figures.damaged++
+    if (missing.length < missingMax) missing.push({ from: isoSeconds(row.startAt), to: isoSeconds(row.endAt) })
+  })
+  const tail = tailOf(tools, tools.supervisor.actor(id))
+  const index = tail === undefined ? -1 : findSeries(tail.series, metric, devices)
+  if (tail !== undefined && index >= 0) {
+    points.addValues(tail.chunk.times, (tail.chunk.columns[index] as Float64Array).map(kept))
+  }
+  const found: Array<{ ts: string; value: number }> = []
+  points.each(agg, (startMs, value) => found.push({ ts: isoSeconds(startMs), value }))
+  return {
+    server_id: id,
+    metric,
+    range,
+    agg,
+    step_sec: stepMs / 1000,
+    ...(device === "" ? {} : { device }),
+    from: isoSeconds(fromMs),
+    // A range ends with this very millisecond: its span counts from there.
+    to: isoSeconds(range === "custom" ? toMs : toMs - 1),
+    points: found,
+    missing
+  }
+}
+
+/** Rows of a chunk with their times: reports at raw resolution, counts per bucket in the tiers. */
+const eachRow = (tier: Tier, bytes: Uint8Array, use: (at: number, rows: number) => void): void => {
+  if (tier === "raw") return new RawReader(bytes).times().forEach((at) => use(at, 1))
+  const reader = new TierReader(bytes)
+  const rows = reader.rows()
+  reader.times().forEach((at, i) => use(at, rows[i] as number))
+}
+
+const received = (tools: Tools, id: NodeId, tier: Tier, span: Span): Float64Array => {
+  const { add, counts } = receivedIn(span)
+  eachChunk(tools, id, tier, span, (shelf, row) => {
+    try {
+      if (row.bytes !== undefined) return eachRow(shelf, row.bytes, add)
+    } catch {
+      // A damaged chunk: counted like one whose checksum does not hold.
+    }
+    tools.marks.figures.damaged++
+  })
+  tailOf(tools, tools.supervisor.actor(id))?.chunk.times.forEach((at) => add(at, 1))
+  return counts
+}
+
+const hidden = () => new Forbidden({ message: "this node's figures are not public" })
+
+/** The node, if this viewer may read it. `isOpen` is what the guests' access mode says. */
+const readableNode = ({ roster }: Tools, viewer: Viewer, serverId: number, isOpen: boolean) => {
+  const id = NodeId.make(serverId)
+  const record = roster.records().get(id)
+  if (canRead(viewer, record) && (isOpen || viewer._tag === "Admin")) return Effect.succeed(id)
+  return viewer._tag === "Guest"
+    ? Effect.fail(hidden())
+    : Effect.fail(new NotFound({ message: `node ${serverId} does not exist` }))
+}
+
+const make = Effect.gen(function* () {
+  const settings = yield* Settings
+  const runs = yield* ServiceRuns
+  const { history: limits } = yield* AppConfig
+  const tools: Tools = {
+    journal: yield* JournalStore,
+    store: yield* HistoryStore,
+    marks: yield* HistoryMarks,
+    supervisor: yield* NodeSupervisor,
+    roster: yield* NodeRoster,
+    layouts: new Map()
+  }
+  const reach = {
+    raw: limits.raw.keepMs,
+    minute: limits.minute.keepMs,
+    quarter: limits.quarter.keepMs,
+    hour: limits.hour.keepMs
+  }
+
+  const history = (viewer: Viewer, params: HistoryParams) =>
+    Effect.gen(function* () {
+      const query = historyQuery(params, yield* Clock.currentTimeMillis, reach)
+      if (isWrong(query)) return yield* new InvalidRequest({ message: query.wrong })
+      const isOpen = viewer._tag === "Admin" || (yield* settings.historyAccess) === "by_node"
+      const id = yield* readableNode(tools, viewer, query.serverId, isOpen)
+      yield* tools.marks.ready
+      return answer(tools, id, query)
+    })
+
+  const online = (viewer: Viewer, params: { server_id?: string | undefined; range?: string | undefined }) =>
+    Effect.gen(function* () {
+      const serverId = serverIdOf(params.server_id)
+      if (typeof serverId === "object") return yield* new InvalidRequest({ message: serverId.wrong })
+      const range = onlineRangeOf(params.range)
+      if (range === undefined) return yield* new InvalidRequest({ message: "range must be 24h or 7d" })
+      const id = yield* readableNode(tools, viewer, serverId, true)
+      yield* tools.marks.ready
+      const span = onlineSpan(range, yield* Clock.currentTimeMillis)
+      const interval = tools.supervisor.view(id)?.statics?.body.report_interval_seconds ?? 3
+      const points = onlinePoints(range, span, {
+        received: received(tools, id, range === "24h" ? "minute" : "quarter", span),
+        runs: runs.all(),
+        intervalMs: interval * 1000,
+        createdMs: tools.roster.records().get(id)?.createdAt ?? 0
+      })
+      return { server_id: id, range, step_sec: (span.toMs - span.fromMs) / 1000 / points.length, points }
+    })
+
+  return HistoryReads.of({ history, online })
+})
+
+export const layer = Layer.effect(HistoryReads, make)

@@ -1,0 +1,97 @@
+// Gathers a node's journal rows into the columns of one raw chunk, whatever devices come and go in between.
+import type { SmartDevice } from "../../schema/Report.ts"
+import type { RawChunk } from "./Chunk.ts"
+import { type Changes, type Details, merged } from "./Details.ts"
+import { layoutOf, type LayoutNames } from "./Layout.ts"
+import { type Columns, columnsOf, type Series, seriesKey } from "./Series.ts"
+
+export interface SealRow {
+  readonly receivedAt: number
+  readonly vector: Float64Array
+  readonly changes: Changes | undefined
+}
+
+export interface Sealed {
+  readonly series: ReadonlyArray<Series>
+  readonly chunk: RawChunk
+}
+
+const noDevices: ReadonlyArray<SmartDevice> = []
+
+export class Sealing {
+  /** What the next row's changes build upon; undefined before the first. */
+  details: Details | undefined
+  length = 0
+  private readonly capacity: number
+  private readonly times: Float64Array
+  private readonly columns = new Map<string, { readonly series: Series; readonly values: Float64Array }>()
+  private layout: LayoutNames | undefined
+  private smart: Details["smart"] | undefined
+  private size = 0
+  private taken: Columns | undefined
+  private targets: ReadonlyArray<Float64Array> = []
+  private scratch = new Float64Array(0)
+
+  constructor(details: Details | undefined, capacity: number) {
+    this.details = details
+    this.capacity = capacity
+    this.times = new Float64Array(capacity)
+  }
+
+  /** Adds a row; false when its vector does not fit the devices that hold at it, so that it says nothing. */
+  add({ changes, receivedAt, vector }: SealRow): boolean {
+    this.details = merged(this.details, changes)
+    this.follow(this.details)
+    if (vector.length !== this.size) return false
+    this.taken?.take(vector, this.scratch)
+    for (let i = 0; i < this.targets.length; i++) {
+      const values = this.targets[i] as Float64Array
+      values[this.length] = this.scratch[i] as number
+    }
+    this.times[this.length] = receivedAt
+    this.length++
+    return true
+  }
+
+  /** Time of the last row added, milliseconds. */
+  get lastAt(): number {
+    return this.times[this.length - 1] ?? Number.NEGATIVE_INFINITY
+  }
+
+  /** The columns, without series that were absent throughout. */
+  finish(): Sealed {
+    const kept = [...this.columns.values()].filter(({ values }) => {
+      for (let i = 0; i < this.length; i++) if (!Number.isNaN(values[i])) return true
+      return false
+    })
+    return {
+      series: kept.map(({ series }) => series),
+      chunk: {
+        times: this.times.subarray(0, this.length),
+        columns: kept.map(({ values }) => values.subarray(0, this.length))
+      }
+    }
+  }
+
+  /** Devices changed: rows from here on fill other columns, those before stay as they are. */
+  private follow({ layout, smart }: Details): void {
+    if (this.layout === layout && this.smart === smart) return
+    this.layout = layout
+    this.smart = smart
+    const full = layoutOf(layout)
+    this.size = full.size
+    this.taken = columnsOf(full, smart?.devices ?? noDevices)
+    this.scratch = new Float64Array(this.taken.series.length)
+    this.targets = this.taken.series.map((series) => this.column(series))
+  }
+
+  private column(series: Series): Float64Array {
+    const key = seriesKey(series)
+    let column = this.columns.get(key)
+    if (column === undefined) {
+      column = { series, values: new Float64Array(this.capacity).fill(Number.NaN) }
+      this.columns.set(key, column)
+    }
+    return column.values
+  }
+}

@@ -1,0 +1,254 @@
+// Chunks of history at rest: written in the journal's transactions, read by node and time, dropped oldest first.
+import type Sqlite from "better-sqlite3"
+import { Context, Effect, Layer } from "effect"
+import { createHash } from "node:crypto"
+import { crc32 } from "node:zlib"
+import type { NodeId } from "../../schema/Ids.ts"
+import { type FoldedTier, type Tier, tiers } from "../core/Tier.ts"
+import { Database } from "./Sql.ts"
+
+export interface ChunkWrite {
+  readonly tier: Tier
+  readonly startAt: number
+  /** Exclusive. */
+  readonly endAt: number
+  /** Its series, as `seriesText` gives them. */
+  readonly series: string
+  readonly bytes: Uint8Array
+}
+/** Rows up to `sealedSeq` leave the journal for a chunk; none when every one of them was unreadable. */
+export interface SealWrite {
+  readonly kind: "seal"
+  readonly nodeId: NodeId
+  readonly sealedSeq: number
+  /** What the next row's changes build upon, JSON. */
+  readonly details: string
+  readonly chunk: ChunkWrite | undefined
+}
+/** Chunks of a tier up to an id are folded into the next one; none when every one of them was damaged. */
+export interface FoldWrite {
+  readonly kind: "fold"
+  readonly nodeId: NodeId
+  readonly from: FoldedTier
+  readonly upToId: number
+  readonly chunk: ChunkWrite | undefined
+}
+export interface DropWrite {
+  readonly kind: "drop"
+  readonly tier: Tier
+  readonly ids: ReadonlyArray<number>
+}
+export interface RunWrite {
+  readonly kind: "run"
+  readonly startedAt: number
+  readonly aliveUntil: number
+  readonly isNew: boolean
+}
+/** What deleted nodes leave, and runs that ended before an instant. */
+export interface ForgetWrite {
+  readonly kind: "forget"
+  readonly runsBefore: number
+}
+export type HistoryWrite = SealWrite | FoldWrite | DropWrite | RunWrite | ForgetWrite
+
+export interface ChunkRow {
+  readonly id: number
+  readonly startAt: number
+  readonly endAt: number
+  readonly layoutId: number
+  /** Undefined when the checksum does not hold, or nobody knows how to read them. */
+  readonly bytes: Uint8Array | undefined
+}
+export interface OldestRow {
+  readonly id: number
+  readonly nodeId: NodeId
+  readonly endAt: number
+  readonly size: number
+}
+export interface MarkRow {
+  readonly nodeId: NodeId
+  readonly sealedSeq: number
+  readonly rawFolded: number
+  readonly minuteFolded: number
+  readonly quarterFolded: number
+}
+export interface TierSize {
+  readonly tier: Tier
+  readonly chunks: number
+  readonly bytes: number
+}
+export interface RunRow {
+  readonly startedAt: number
+  readonly aliveUntil: number
+}
+
+/** All members are synchronous and throw what SQLite throws. */
+export class HistoryStore extends Context.Tag("store/History")<
+  HistoryStore,
+  {
+    readonly marks: (after: NodeId | 0, limit: number) => ReadonlyArray<MarkRow>
+    /** Details after the last sealed row, JSON. */
+    readonly sealedDetails: (id: NodeId) => string | undefined
+    /** A node's chunks that overlap [fromMs, toMs), in order of age; with `afterId` only later ones. */
+    readonly between: (tier: Tier, id: NodeId, fromMs: number, toMs: number, afterId: number) => ReadonlyArray<ChunkRow>
+    /** A node's chunks behind an id, oldest first. */
+    readonly after: (tier: Tier, id: NodeId, afterId: number, limit: number) => ReadonlyArray<ChunkRow>
+    /** Start of the first chunk behind an id. */
+    readonly firstAfter: (tier: Tier, id: NodeId, afterId: number) => number | undefined
+    readonly layout: (id: number) => string | undefined
+    /** The oldest chunks of a tier, whosever they are. */
+    readonly oldest: (tier: Tier, limit: number) => ReadonlyArray<OldestRow>
+    readonly sizes: () => ReadonlyArray<TierSize>
+    readonly runs: () => ReadonlyArray<RunRow>
+  }
+>() {}
+
+/** The one way of coding chunks so far; what has another number is of a later version and cannot be read. */
+export const chunkFormat = 1
+
+/** What SQLite needs per chunk beside its bytes: row header, index entry and the unused rest of a page. */
+export const chunkOverhead = 96
+
+const tierStatements = (db: Sqlite.Database, tier: Tier) => {
+  const table = `history_${tier}`
+  const columns = "id, start_at AS startAt, end_at AS endAt, layout_id AS layoutId, format, checksum, bytes"
+  return {
+    insert: db.prepare(
+      `INSERT INTO ${table} (node_id, start_at, end_at, layout_id, format, checksum, bytes) VALUES (?, ?, ?, ?, ?, ?, ?)`
+    ),
+    between: db.prepare(
+      `SELECT ${columns} FROM ${table} WHERE node_id = ? AND start_at > ? AND start_at < ? AND end_at > ? AND id > ? ORDER BY id`
+    ),
+    after: db.prepare(`SELECT ${columns} FROM ${table} WHERE node_id = ? AND id > ? ORDER BY id LIMIT ?`),
+    firstAfter: db.prepare(`SELECT min(start_at) AS startAt FROM ${table} WHERE node_id = ? AND id > ?`),
+    oldest: db.prepare(
+      `SELECT id, node_id AS nodeId, end_at AS endAt, length(bytes) AS size FROM ${table} ORDER BY id LIMIT ?`
+    ),
+    drop: db.prepare(`DELETE FROM ${table} WHERE id = ? RETURNING layout_id AS layoutId, length(bytes) AS size`)
+  }
+}
+
+const prepare = (db: Sqlite.Database) => ({
+  db,
+  raw: tierStatements(db, "raw"),
+  minute: tierStatements(db, "minute"),
+  quarter: tierStatements(db, "quarter"),
+  hour: tierStatements(db, "hour"),
+  layoutOf: db.prepare(
+    "INSERT INTO history_layouts (digest, series, chunks) VALUES (?, ?, 1) ON CONFLICT (digest) DO UPDATE SET chunks = chunks + 1 RETURNING id"
+  ),
+  layout: db.prepare("SELECT series FROM history_layouts WHERE id = ?"),
+  leaveLayout: db.prepare("UPDATE history_layouts SET chunks = chunks - 1 WHERE id = ? RETURNING chunks"),
+  dropLayout: db.prepare("DELETE FROM history_layouts WHERE id = ?"),
+  grow: db.prepare("UPDATE history_tiers SET chunks = chunks + ?, bytes = bytes + ? WHERE tier = ?"),
+  sizes: db.prepare("SELECT tier, chunks, bytes FROM history_tiers"),
+  seal: db.prepare(
+    "INSERT INTO history_marks (node_id, sealed_seq, details) VALUES (?, ?, ?) ON CONFLICT (node_id) DO UPDATE SET sealed_seq = excluded.sealed_seq, details = excluded.details"
+  ),
+  raw_folded: db.prepare("UPDATE history_marks SET raw_folded = ? WHERE node_id = ?"),
+  minute_folded: db.prepare("UPDATE history_marks SET minute_folded = ? WHERE node_id = ?"),
+  quarter_folded: db.prepare("UPDATE history_marks SET quarter_folded = ? WHERE node_id = ?"),
+  marks: db.prepare(
+    "SELECT node_id AS nodeId, sealed_seq AS sealedSeq, raw_folded AS rawFolded, minute_folded AS minuteFolded, quarter_folded AS quarterFolded FROM history_marks WHERE node_id > ? ORDER BY node_id LIMIT ?"
+  ),
+  sealedDetails: db.prepare("SELECT details FROM history_marks WHERE node_id = ?"),
+  newRun: db.prepare("INSERT INTO service_runs (started_at, alive_until) VALUES (?, ?)"),
+  aliveRun: db.prepare(
+    "UPDATE service_runs SET alive_until = ? WHERE id = (SELECT max(id) FROM service_runs) AND alive_until <= ?"
+  ),
+  runs: db.prepare("SELECT started_at AS startedAt, alive_until AS aliveUntil FROM service_runs ORDER BY id"),
+  forgetRuns: db.prepare("DELETE FROM service_runs WHERE alive_until < ?"),
+  forgetMarks: db.prepare(
+    "DELETE FROM history_marks WHERE node_id IN (SELECT id FROM nodes WHERE deleted_at IS NOT NULL)"
+  )
+})
+type Statements = ReturnType<typeof prepare>
+
+/** Statements of one connection, made anew after it was opened again. */
+const preparedOn = () => {
+  let kept: Statements | undefined
+  return (db: Sqlite.Database): Statements => {
+    if (kept?.db !== db) kept = prepare(db)
+    return kept
+  }
+}
+
+const putChunk = (on: Statements, nodeId: NodeId, chunk: ChunkWrite): void => {
+  const { bytes, endAt, series, startAt, tier } = chunk
+  const digest = createHash("sha256").update(series).digest("base64url")
+  const { id } = on.layoutOf.get(digest, series) as { id: number }
+  on[tier].insert.run(nodeId, startAt, endAt, id, chunkFormat, crc32(bytes), bytes)
+  on.grow.run(1, bytes.length + chunkOverhead, tier)
+}
+
+const dropChunks = (on: Statements, { ids, tier }: DropWrite): void => {
+  for (const id of ids) {
+    const row = on[tier].drop.get(id) as { layoutId: number; size: number } | undefined
+    if (row === undefined) continue
+    on.grow.run(-1, -row.size - chunkOverhead, tier)
+    const left = on.leaveLayout.get(row.layoutId) as { chunks: number } | undefined
+    if (left !== undefined && left.chunks <= 0) on.dropLayout.run(row.layoutId)
+  }
+}
+
+/** Carries out a write inside the transaction that the journal has open. */
+export const historyWriter = (): ((db: Sqlite.Database, write: HistoryWrite) => void) => {
+  const prepared = preparedOn()
+  return (db, write) => {
+    const on = prepared(db)
+    switch (write.kind) {
+      case "seal":
+        if (write.chunk !== undefined) putChunk(on, write.nodeId, write.chunk)
+        on.seal.run(write.nodeId, write.sealedSeq, write.details)
+        return
+      case "fold":
+        if (write.chunk !== undefined) putChunk(on, write.nodeId, write.chunk)
+        on[`${write.from}_folded`].run(write.upToId, write.nodeId)
+        return
+      case "drop":
+        dropChunks(on, write)
+        return
+      case "run":
+        if (write.isNew) on.newRun.run(write.startedAt, write.aliveUntil)
+        else on.aliveRun.run(write.aliveUntil, write.aliveUntil)
+        return
+      case "forget":
+        on.forgetRuns.run(write.runsBefore)
+        on.forgetMarks.run()
+    }
+  }
+}
+
+/** The longest a chunk can reach: a fold may span a stretch that a border cuts, and a silent node's rows wait. */
+const reachMs = (tier: Tier): number => 2 * tiers[tier].chunkMs + 86_400_000
+
+type Stored = Omit<ChunkRow, "bytes"> & {
+  readonly bytes: Uint8Array
+  readonly checksum: number
+  readonly format: number
+}
+const verified = ({ bytes, checksum, format, ...row }: Stored): ChunkRow => ({
+  ...row,
+  bytes: format === chunkFormat && crc32(bytes) === checksum ? bytes : undefined
+})
+
+const make = Effect.gen(function* () {
+  const database = yield* Database
+  const prepared = preparedOn()
+  const on = () => prepared(database.handle())
+  return HistoryStore.of({
+    marks: (after, limit) => on().marks.all(after, limit) as Array<MarkRow>,
+    sealedDetails: (id) => (on().sealedDetails.get(id) as { details: string } | undefined)?.details,
+    between: (tier, id, fromMs, toMs, afterId) =>
+      (on()[tier].between.all(id, fromMs - reachMs(tier), toMs, fromMs, afterId) as Array<Stored>).map(verified),
+    after: (tier, id, afterId, limit) => (on()[tier].after.all(id, afterId, limit) as Array<Stored>).map(verified),
+    firstAfter: (tier, id, afterId) =>
+      (on()[tier].firstAfter.get(id, afterId) as { startAt: number | null }).startAt ?? undefined,
+    layout: (id) => (on().layout.get(id) as { series: string } | undefined)?.series,
+    oldest: (tier, limit) => on()[tier].oldest.all(limit) as Array<OldestRow>,
+    sizes: () => on().sizes.all() as Array<TierSize>,
+    runs: () => on().runs.all() as Array<RunRow>
+  })
+})
+
+export const layer = Layer.effect(HistoryStore, make)

@@ -1,0 +1,43 @@
+// Instants and stretches of time as text, in the language and the zone of the viewer.
+
+export interface Times {
+  /** Label of the time axis; `pauseMs` lies between two labels. */
+  readonly tick: (ms: number, pauseMs: number) => string
+  /** The start of a bucket of `stepSec`. */
+  readonly moment: (ms: number, stepSec: number) => string
+  readonly span: (fromMs: number, toMs: number) => readonly [string, string]
+}
+
+const minuteMs = 60_000
+const dayMs = 86_400_000
+
+export const makeTimes = (localeName: string): Times => {
+  const of = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat(localeName, { ...options, hourCycle: "h23" })
+  const seconds = of({ hour: "2-digit", minute: "2-digit", second: "2-digit" })
+  const minutes = of({ hour: "2-digit", minute: "2-digit" })
+  const day = of({ day: "numeric", month: "short" })
+  const dayMinutes = of({ day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" })
+  const daySeconds = of({
+    day: "numeric",
+    month: "short",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit"
+  })
+  const isMidnight = (ms: number): boolean => {
+    const date = new Date(ms)
+    return date.getHours() === 0 && date.getMinutes() === 0 && date.getSeconds() === 0
+  }
+  return {
+    tick: (ms, pauseMs) =>
+      pauseMs >= dayMs || isMidnight(ms) ? day.format(ms) : (pauseMs >= minuteMs ? minutes : seconds).format(ms),
+    moment: (ms, stepSec) => (stepSec < 60 ? daySeconds : dayMinutes).format(ms),
+    span: (fromMs, toMs) => {
+      const isShort = toMs - fromMs < 10 * minuteMs
+      const isOneDay = day.format(fromMs) === day.format(toMs)
+      const end = isOneDay ? (isShort ? seconds : minutes) : isShort ? daySeconds : dayMinutes
+      return [(isShort ? daySeconds : dayMinutes).format(fromMs), end.format(toMs)]
+    }
+  }
+}
