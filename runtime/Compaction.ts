@@ -1,13 +1,14 @@
 // The two steps of compaction for one node, without a fiber: seal journal rows into a chunk, fold chunks into a tier.
-import { Context } from "effect"
-import { encodeRaw, encodeTier, RawReader, TierReader } from "../src/core/Chunk.ts"
+import type { Context } from "effect"
+import { type Buckets, encodeRaw, encodeTier, RawReader, TierReader } from "../src/core/Chunk.ts"
 import type { Changes, Details } from "../src/core/Details.ts"
 import { Sealing } from "../src/core/Sealing.ts"
 import { seriesFrom, seriesText } from "../src/core/Series.ts"
 import {
   type FoldedTier,
-  foldRaw,
-  foldTier,
+  foldingRaw,
+  foldingTier,
+  joinRaw,
   nextTier,
   type RawPart,
   stretchStart,
@@ -41,10 +42,10 @@ export interface Seal {
 }
 
 const parsed = (text: string | undefined): Details | undefined =>
-  text === undefined ? undefined : (JSON.parse(text) as Details)
+  text === undefined ? undefined : ((JSON.parse(text) as Details | null) ?? undefined)
 
-/** False when the row cannot be read: it is lost to history, not to the node. */
-const taken = (sealing: Sealing, row: TailRow): boolean => {
+/** Adds a journal row; false when it cannot be read: it is lost to history, not to the node. */
+export const addRow = (sealing: Sealing, row: TailRow): boolean => {
   try {
     const changes = row.details === null ? undefined : (JSON.parse(row.details) as Changes)
     return sealing.add({ receivedAt: row.receivedAt, vector: decode(row.vector), changes })
@@ -62,8 +63,9 @@ export const sealOf = ({ history, journal }: Shelves, actor: NodeActor, before: 
   const sealing = new Sealing(parsed(history.sealedDetails(actor.id)), count)
   let firstAt: number | undefined
   let [read, lost] = [0, 0]
+  const rows = new Map(journal.rows(actor.unsealed.slice(0, count)).map((row) => [row.seq, row]))
   for (; read < count; read++) {
-    const row = journal.row(actor.unsealed[read] as number)
+    const row = rows.get(actor.unsealed[read] as number)
     if (row === undefined) {
       lost++
       continue
@@ -71,7 +73,7 @@ export const sealOf = ({ history, journal }: Shelves, actor: NodeActor, before: 
     const at = row.receivedAt
     firstAt ??= at
     if (at >= before || at < sealing.lastAt || at >= firstAt + 2 * tiers.raw.chunkMs) break
-    if (!taken(sealing, row)) lost++
+    if (!addRow(sealing, row)) lost++
   }
   if (read === 0) return undefined
   const { chunk, series } = sealing.finish()
@@ -163,45 +165,69 @@ export interface Fold {
   readonly damaged: number
 }
 
-/**
- * Folds a node's oldest unfolded chunks of one stretch into a chunk of the next tier. Buckets that a border cuts, or
- * that a later chunk adds to, stand in two chunks; reads add them up.
- */
-export const foldOf = (shelves: Shelves, id: NodeId, mark: Mark, from: FoldedTier): Fold | undefined => {
-  const to = nextTier[from]
-  const { chunkMs, widthMs } = tiers[to]
-  const rows = shelves.history.after(from, id, mark.folded[from], foldPartsMax)
+/** Values of a joined chunk at most: coding them takes some 10 ms of the loop. Wider nodes' chunks are large anyway. */
+const joinValuesMax = 150_000
+
+/** Raw chunks of a stretch as one, or nothing when there is nothing to gain. */
+function* joined(rows: ReadonlyArray<ChunkRow>, parts: ReadonlyArray<RawPart>): Generator<void, FoldWrite["joined"]> {
+  const all = joinRaw(parts)
+  // A damaged chunk stays where it is: its stretch is missing, and is said to be.
+  if (rows.length < 2 || parts.length < rows.length || all.times.length * all.series.length > joinValuesMax) {
+    return undefined
+  }
+  const columns: Array<Float64Array> = []
+  for (let index = 0; index < all.series.length; index++) {
+    columns.push(all.column(index))
+    yield
+  }
+  const bytes = encodeRaw({ times: all.times, columns })
+  const startAt = all.times[0] as number
+  const endAt = Math.max(...rows.map((row) => row.endAt))
+  return {
+    ids: rows.map(({ id }) => id),
+    chunk: { tier: "raw", startAt, endAt, series: seriesText(all.series), bytes }
+  }
+}
+
+/** The oldest unfolded chunks of one stretch, at most as many as one fold takes. */
+const stretchOf = ({ history }: Shelves, id: NodeId, mark: Mark, from: FoldedTier): ReadonlyArray<ChunkRow> => {
+  const { chunkMs } = tiers[nextTier[from]]
+  const rows = history.after(from, id, mark.folded[from], foldPartsMax)
   const first = rows[0]
-  if (first === undefined) return undefined
+  if (first === undefined) return rows
   const stretch = stretchStart(id, chunkMs, first.startAt)
   const other = rows.findIndex((row) => stretchStart(id, chunkMs, row.startAt) !== stretch)
-  const mine = other < 0 ? rows : rows.slice(0, other)
-  const sound = mine.filter(isReadable)
-  const parts = from === "raw" ? readable(shelves, sound, rawPart) : readable(shelves, sound, tierPart)
-  const damaged = mine.length - parts.length
-  const { chunk, series } =
-    from === "raw"
-      ? foldRaw(parts as ReadonlyArray<RawPart>, widthMs)
-      : foldTier(parts as ReadonlyArray<TierPart>, widthMs)
-  const { times } = chunk
-  const upToId = (mine[mine.length - 1] as ChunkRow).id
-  return {
-    damaged,
-    write: {
-      kind: "fold",
-      nodeId: id,
-      from,
-      upToId,
-      chunk:
-        times.length === 0
-          ? undefined
-          : {
-              tier: to,
-              startAt: times[0] as number,
-              endAt: (times[times.length - 1] as number) + widthMs,
-              series: seriesText(series),
-              bytes: encodeTier(chunk)
-            }
-    }
+  return other < 0 ? rows : rows.slice(0, other)
+}
+
+/**
+ * Folds a node's oldest unfolded chunks of one stretch into a chunk of the next tier, a series between two yields.
+ * Buckets that a border cuts, or that a later chunk adds to, stand in two chunks; reads add them up.
+ */
+export function* foldOf(shelves: Shelves, id: NodeId, mark: Mark, from: FoldedTier): Generator<void, Fold | undefined> {
+  const to = nextTier[from]
+  const { widthMs } = tiers[to]
+  const rows = stretchOf(shelves, id, mark, from)
+  const last = rows[rows.length - 1]
+  if (last === undefined) return undefined
+  const sound = rows.filter(isReadable)
+  const raw = from === "raw" ? readable(shelves, sound, rawPart) : []
+  const parts = from === "raw" ? raw : readable(shelves, sound, tierPart)
+  yield
+  const all = from === "raw" ? foldingRaw(raw, widthMs) : foldingTier(parts as ReadonlyArray<TierPart>, widthMs)
+  const series: Array<Buckets> = []
+  for (let index = 0; index < all.series.length; index++) {
+    series.push(all.buckets(index))
+    yield
   }
+  const { rows: counts, times } = all
+  const write = { kind: "fold", nodeId: id, from, upToId: last.id } as const
+  const damaged = rows.length - parts.length
+  if (times.length === 0) return { damaged, write: { ...write, chunk: undefined, joined: undefined } }
+  const bytes = encodeTier({ times, rows: counts, series })
+  yield
+  const startAt = times[0] as number
+  const endAt = (times[times.length - 1] as number) + widthMs
+  const chunk = { tier: to, startAt, endAt, series: seriesText(all.series), bytes }
+  return { damaged, write: { ...write, chunk, joined: from === "raw" ? yield* joined(rows, raw) : undefined } }
 }

@@ -4,7 +4,7 @@ import type { NodeId } from "../schema/Ids.ts"
 import { type FoldedTier, foldedTiers, nextTier } from "../src/core/Tier.ts"
 import { HistoryStore, type HistoryWrite } from "../src/store/History.ts"
 import { JournalStore } from "../src/store/Journal.ts"
-import { foldOf, isFoldDue, isSealDue, sealBefore, sealOf, settleSeal, type Shelves } from "./Compaction.ts"
+import { type Fold, foldOf, isFoldDue, isSealDue, sealBefore, sealOf, settleSeal, type Shelves } from "./Compaction.ts"
 import { FiberRegister, noteTrouble, supervised, type Watch } from "./FiberStatus.ts"
 import { HistoryMarks, type Mark } from "./HistoryMarks.ts"
 import { Journal } from "./Journal.ts"
@@ -23,13 +23,16 @@ const sealAttempts = 5
 /** Nodes whose chunks are looked up in one round, when their marks were read from the disk: 20 µs each. */
 const lookupsMax = 500
 
+/** A node has at most as many chunks waiting as a tier holds; beyond this something keeps failing. */
+const drainRoundsMax = 1000
+
 export class Compactor extends Context.Tag("runtime/Compactor")<
   Compactor,
   {
     /** Nodes that wait to be sealed or folded, as of the last round. */
     readonly behind: () => number
     /** Folds a node's oldest chunks now, full stretch or not; false when nothing could be offered. */
-    readonly foldNow: (id: NodeId, from: FoldedTier) => boolean
+    readonly foldNow: (id: NodeId, from: FoldedTier, now: number) => boolean
     /** Seals whatever is due and folds whatever is due at once, until nothing is left: for tests and benches. */
     readonly drain: Effect.Effect<void>
   }
@@ -42,7 +45,7 @@ interface Tools extends Shelves {
 }
 
 /** Offers a write about one node; the mark is busy until the commit is known. */
-const offer = (tools: Tools, mark: Mark, write: HistoryWrite, settle: (committed: boolean) => void): boolean => {
+const offer = (tools: Tools, mark: Mark, write: HistoryWrite, settle: (committed: boolean) => unknown): boolean => {
   mark.isBusy = true
   const isTaken = tools.writer.offer(write, (committed) => {
     mark.isBusy = false
@@ -96,29 +99,40 @@ const sealNode = (tools: Tools, actor: NodeActor, mark: Mark, now: number): void
   }
 }
 
-const foldNode = (tools: Tools, id: NodeId, mark: Mark, from: FoldedTier): boolean => {
+/** Folds a node's oldest stretch; gives way between two series, and to nobody else's fold of the same node. */
+function* foldNode(tools: Tools, id: NodeId, mark: Mark, from: FoldedTier, now: number): Generator<void, boolean> {
   if (mark.isBusy) return false
-  const fold = foldOf(tools, id, mark, from)
-  if (fold === undefined) {
+  mark.isBusy = true
+  let isOffered = false
+  try {
+    const fold = yield* foldOf(tools, id, mark, from)
+    if (fold === undefined) mark.waiting[from] = Number.POSITIVE_INFINITY
+    else isOffered = offer(tools, mark, fold.write, (committed) => committed && settleFold(tools, mark, from, fold))
+  } catch (cause) {
+    if (isStorageError(cause)) throw cause
+    // Chunks that nobody can fold wait for a version that can; the others go on.
+    noteTrouble(tools.watch, `node ${id}, ${from}: ${String(cause)}`, now)
     mark.waiting[from] = Number.POSITIVE_INFINITY
-    return false
+  } finally {
+    if (!isOffered) mark.isBusy = false
   }
-  const { damaged, write } = fold
-  return offer(tools, mark, write, (committed) => {
-    if (!committed) return
-    const { figures } = tools.marks
-    figures.folds++
-    figures.damaged += damaged
-    mark.folded[from] = write.upToId
-    mark.waiting[from] = undefined
-    const to = nextTier[from]
-    if (to !== "hour" && write.chunk !== undefined && mark.waiting[to] === Number.POSITIVE_INFINITY) {
-      mark.waiting[to] = write.chunk.startAt
-    }
-  })
+  return isOffered
 }
 
-type Job = () => void
+const settleFold = ({ marks }: Tools, mark: Mark, from: FoldedTier, { damaged, write }: Fold): void => {
+  const { figures } = marks
+  figures.folds++
+  figures.damaged += damaged
+  mark.folded[from] = write.upToId
+  mark.waiting[from] = undefined
+  const to = nextTier[from]
+  if (to !== "hour" && write.chunk !== undefined && mark.waiting[to] === Number.POSITIVE_INFINITY) {
+    mark.waiting[to] = write.chunk.startAt
+  }
+}
+
+/** Work on one node, which may give way at its yields. */
+type Job = () => Generator<void, unknown>
 
 /** What is due now, seals first: rows that are not sealed hold up the journal, chunks hold up nothing. */
 const dueJobs = (tools: Tools, now: number): ReadonlyArray<Job> => {
@@ -129,17 +143,27 @@ const dueJobs = (tools: Tools, now: number): ReadonlyArray<Job> => {
     const mark = tools.marks.of(actor.id)
     if (mark.isBusy) continue
     if (isSealDue(actor, now, graceMs)) {
-      seals.push(() => sealNode(tools, actor, mark, now))
+      seals.push(function* () {
+        sealNode(tools, actor, mark, now)
+      })
       continue
     }
     for (const from of foldedTiers) {
       if (mark.waiting[from] === undefined && ++lookups > lookupsMax) continue
       if (!isFoldDue(tools, actor.id, mark, from, now)) continue
-      folds.push(() => foldNode(tools, actor.id, mark, from))
+      folds.push(() => foldNode(tools, actor.id, mark, from, now))
       break
     }
   }
   return [...seals, ...folds]
+}
+
+/** Runs a job without giving way. */
+const atOnce = <A>(steps: Generator<void, A>): A => {
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  }
 }
 
 /** Runs the jobs in small portions; stops early when the journal takes nothing more. */
@@ -149,13 +173,16 @@ const work = (tools: Tools, jobs: ReadonlyArray<Job>, figures: { behind: number 
     figures.behind = jobs.length
     for (const job of jobs) {
       if (tools.writer.closed() !== undefined || !tools.writer.room()) return
-      job()
+      const steps = job()
+      for (let isDone = false; !isDone;) {
+        isDone = steps.next().done === true
+        const spentMs = performance.now() - startedAt
+        if (spentMs < workMs) continue
+        yield* pause
+        yield* Effect.sleep(spentMs * restFactor)
+        startedAt = performance.now()
+      }
       figures.behind--
-      const spentMs = performance.now() - startedAt
-      if (spentMs < workMs) continue
-      yield* pause
-      yield* Effect.sleep(spentMs * restFactor)
-      startedAt = performance.now()
     }
   })
 
@@ -184,16 +211,18 @@ const make = Effect.gen(function* () {
   )
   const drain = Effect.gen(function* () {
     yield* tools.marks.ready
-    for (;;) {
+    // Bounded: a disk that does not answer leaves its jobs due for ever.
+    for (let rounds = 0; rounds < drainRoundsMax; rounds++) {
       const jobs = dueJobs(tools, yield* Clock.currentTimeMillis)
-      for (const job of jobs) job()
+      for (const job of jobs) atOnce(job())
       yield* tools.writer.flushed
+      yield* pause
       if (jobs.length === 0 || tools.writer.closed() !== undefined) return
     }
   })
   return Compactor.of({
     behind: () => figures.behind,
-    foldNow: (id, from) => foldNode(tools, id, tools.marks.of(id), from),
+    foldNow: (id, from, now) => atOnce(foldNode(tools, id, tools.marks.of(id), from, now)),
     drain
   })
 })

@@ -13,11 +13,11 @@ import { Sealing } from "../src/core/Sealing.ts"
 import { findSeries, type Series, seriesFrom } from "../src/core/Series.ts"
 import { type Tier, tierNames, tiers } from "../src/core/Tier.ts"
 import { canRead } from "../src/core/Visibility.ts"
-import { decode } from "../src/core/VectorCode.ts"
-import type { Changes, Details } from "../src/core/Details.ts"
+import type { Details } from "../src/core/Details.ts"
 import { type ChunkRow, HistoryStore } from "../src/store/History.ts"
 import { JournalStore } from "../src/store/Journal.ts"
 import { Settings } from "../src/store/Settings.ts"
+import { addRow } from "./Compaction.ts"
 import { AppConfig } from "./Config.ts"
 import { HistoryMarks } from "./HistoryMarks.ts"
 import { NodeRoster } from "./NodeRoster.ts"
@@ -85,18 +85,13 @@ const eachChunk = (
   }
 }
 
-/** The rows that are committed but in no chunk yet, as columns. */
-const tailOf = ({ journal, store }: Tools, actor: NodeActor | undefined) => {
+/** The rows that are committed but in no chunk yet, as columns; one that cannot be read is left out and counted. */
+const tailOf = ({ journal, marks, store }: Tools, actor: NodeActor | undefined) => {
   if (actor === undefined || actor.unsealed.length === 0) return undefined
   const details = store.sealedDetails(actor.id)
   const before = details === undefined ? undefined : (JSON.parse(details) as Details)
-  const sealing = new Sealing(before, actor.unsealed.length)
-  for (const seq of actor.unsealed) {
-    const row = journal.row(seq)
-    if (row === undefined) continue
-    const changes = row.details === null ? undefined : (JSON.parse(row.details) as Changes)
-    sealing.add({ receivedAt: row.receivedAt, vector: decode(row.vector), changes })
-  }
+  const sealing = new Sealing(before ?? undefined, actor.unsealed.length)
+  for (const row of journal.rows(actor.unsealed)) if (!addRow(sealing, row)) marks.figures.damaged++
   return sealing.finish()
 }
 

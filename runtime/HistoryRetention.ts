@@ -2,7 +2,7 @@
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import type { NodeId } from "../schema/Ids.ts"
 import { type Tier, tierNames } from "../src/core/Tier.ts"
-import { chunkOverhead, HistoryStore, type OldestRow } from "../src/store/History.ts"
+import { HistoryStore, type OldestRow, onDisk } from "../src/store/History.ts"
 import { Compactor } from "./Compactor.ts"
 import { AppConfig } from "./Config.ts"
 import { FiberRegister, supervised } from "./FiberStatus.ts"
@@ -52,7 +52,7 @@ const choose = (tools: Tools, tier: Tier, rows: ReadonlyArray<OldestRow>, excess
       continue
     }
     choice.ids.push(id)
-    over -= size + chunkOverhead
+    over -= onDisk(size)
     if (isOld) choice.byAge++
     else choice.byBytes++
   }
@@ -72,11 +72,11 @@ const sweep = (tools: Tools, tier: Tier, { keepMs, maxBytes }: TierLimit) =>
   Effect.gen(function* () {
     const gone = { byAge: 0, byBytes: 0 }
     for (let slice = 0; slice < slicesMax; slice++) {
-      const before = (yield* Clock.currentTimeMillis) - keepMs
+      const now = yield* Clock.currentTimeMillis
       const rows = tools.store.oldest(tier, sliceChunks)
-      const choice = choose(tools, tier, rows, bytesIn(tools, tier) - maxBytes, before)
+      const choice = choose(tools, tier, rows, bytesIn(tools, tier) - maxBytes, now - keepMs)
       const folding =
-        tier === "hour" ? [] : [...choice.unfolded].filter((nodeId) => tools.compactor.foldNow(nodeId, tier))
+        tier === "hour" ? [] : [...choice.unfolded].filter((nodeId) => tools.compactor.foldNow(nodeId, tier, now))
       if (choice.ids.length === 0 && folding.length === 0) break
       if (folding.length > 0) yield* tools.journal.flushed
       if (choice.ids.length > 0 && !(yield* dropped(tools, tier, choice.ids))) break

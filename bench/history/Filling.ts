@@ -2,9 +2,9 @@
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { type Tier, tierNames, tiers } from "../../src/core/Tier.ts"
-import { chunkOverhead } from "../../src/store/History.ts"
+import { onDisk as counting } from "../../src/store/History.ts"
 import { message } from "../Children.ts"
-import type { Fleet } from "../Fleet.ts"
+import { type Fleet, intervalMs } from "../Fleet.ts"
 import type { Figure, Result } from "../Figures.ts"
 import { seed } from "../Seed.ts"
 import { startProgram } from "../Workshop.ts"
@@ -19,6 +19,8 @@ export interface FillOrder {
 }
 export interface Amount {
   readonly chunks: number
+  /** Samples or buckets. */
+  readonly rows: number
   /** Of the chunks themselves. */
   readonly bytes: number
   /** Samples, or five fields per bucket and series. */
@@ -77,6 +79,7 @@ const summed = ({ generated, recorded }: FillResult, tier: Tier): Amount => {
   const [a, b] = [generated[tier], recorded[tier]]
   return {
     chunks: a.chunks + b.chunks,
+    rows: a.rows + b.rows,
     bytes: a.bytes + b.bytes,
     values: a.values + b.values,
     series: a.series + b.series
@@ -84,23 +87,24 @@ const summed = ({ generated, recorded }: FillResult, tier: Tier): Amount => {
 }
 const perValue = ({ bytes, values }: Amount): number => bytes / values
 
-/** Bytes that a day of 1,000 nodes adds to a tier, from the mean bytes of one chunk. */
-const ofDay = (tier: Tier, bytesPerChunk: number): number => (1000 * bytesPerChunk * dayMs) / tiers[tier].chunkMs
+/** Bytes that a day of 1,000 nodes adds to a tier, from the mean bytes of one sample or bucket. */
+const ofDay = (tier: Tier, bytesPerRow: number): number =>
+  (1000 * bytesPerRow * dayMs) / (tier === "raw" ? intervalMs : tiers[tier].widthMs)
+
+/** What the limits of history count for a tier: every chunk as if it were of the mean size. */
+const countedIn = ({ bytes, chunks }: Amount): number => chunks * counting(Math.round(bytes / chunks))
 
 const sizeNotes = (found: FillResult): ReadonlyArray<string> => {
   const lines = tierNames.map((tier) => {
     const { bytes, chunks } = summed(found, tier)
     const page = found.disk[tier] / chunks
-    const share = (found.disk[tier] / (bytes + chunks * chunkOverhead)).toFixed(3)
-    return `${tier}: ${chunks} chunks of ${(bytes / chunks).toFixed(0)} B, counted with ${chunkOverhead} B each; on disk ${page.toFixed(0)} B each, ${share} of what is counted`
+    const share = (found.disk[tier] / countedIn(summed(found, tier))).toFixed(3)
+    return `${tier}: ${chunks} chunks of ${(bytes / chunks).toFixed(0)} B; on disk ${page.toFixed(0)} B each, ${share} of what is counted`
   })
-  const all = tierNames.reduce((sum, tier) => {
-    const { bytes, chunks } = summed(found, tier)
-    return sum + bytes + chunks * chunkOverhead
-  }, 0)
+  const all = tierNames.reduce((sum, tier) => sum + countedIn(summed(found, tier)), 0)
   const disk = tierNames.reduce((sum, tier) => sum + found.disk[tier], 0)
   const kept = tierNames.reduce((sum, tier) => {
-    return sum + ofDay(tier, found.disk[tier] / summed(found, tier).chunks) * keptDays[tier]
+    return sum + ofDay(tier, found.disk[tier] / summed(found, tier).rows) * keptDays[tier]
   }, 0)
   return [
     ...lines,
@@ -113,8 +117,8 @@ const sizeNotes = (found: FillResult): ReadonlyArray<string> => {
 export const sizes = (found: FillResult): Result => {
   const [raw, minute] = [summed(found, "raw"), summed(found, "minute")]
   const perDay = (bytesOf: (tier: Tier) => number): number =>
-    tierNames.reduce((sum, tier) => sum + ofDay(tier, bytesOf(tier) / summed(found, tier).chunks), 0) / megabyte
-  const counted = perDay((tier) => summed(found, tier).bytes + summed(found, tier).chunks * chunkOverhead)
+    tierNames.reduce((sum, tier) => sum + ofDay(tier, bytesOf(tier) / summed(found, tier).rows), 0) / megabyte
+  const counted = perDay((tier) => countedIn(summed(found, tier)))
   const onDisk = perDay((tier) => found.disk[tier])
   const { generated, recorded } = found
   const figures: ReadonlyArray<Figure> = [
@@ -128,7 +132,7 @@ export const sizes = (found: FillResult): Result => {
     notes: [
       `${historyNodes} nodes, copies of ${kinds} different ones, one in ${recordedEvery} a recording of ${found.reports} reports of a real agent: made in ${(found.madeMs / 1000).toFixed(0)} s, written in ${(found.writtenMs / 1000).toFixed(0)} s`,
       `generated (${series(generated.raw)} series): ${perValue(generated.raw).toFixed(3)} B per value raw, ${perValue(generated.minute).toFixed(3)} by the minute; recorded (${series(recorded.raw)} series): ${perValue(recorded.raw).toFixed(3)} and ${perValue(recorded.minute).toFixed(3)}`,
-      `a day of 1,000 nodes, chunks times stretches of a day: ${onDisk.toFixed(0)} MB by the pages on disk, ${counted.toFixed(0)} MB as the limits of history count it`,
+      `a day of 1,000 nodes, a sample every 3 s: ${onDisk.toFixed(0)} MB by the pages on disk, ${counted.toFixed(0)} MB as the limits of history count it`,
       ...sizeNotes(found)
     ]
   }

@@ -10,6 +10,7 @@ import {
   type FoldedTier,
   foldRaw,
   foldTier,
+  joinRaw,
   nextTier,
   type RawPart,
   stretchStart,
@@ -76,7 +77,30 @@ export class Kind {
       minute: stretchStart(this.id, tiers.quarter.chunkMs, now - foldDelayMs("minute")),
       quarter: stretchStart(this.id, tiers.hour.chunkMs, now - foldDelayMs("quarter"))
     }
+    this.join(parts)
     this.fold(parts, now)
+  }
+
+  /** What is folded lies joined, one raw chunk per stretch of minutes. */
+  private join(parts: ReadonlyArray<RawPart>): void {
+    const { chunkMs } = tiers.minute
+    const apart = this.stored.filter(({ chunk }) => chunk.startAt >= this.foldedTo.raw)
+    const from = Math.min(...this.stored.map(({ chunk }) => chunk.startAt))
+    this.stored.splice(0, this.stored.length, ...apart)
+    for (let start = this.dayAt; start < this.foldedTo.raw; start += chunkMs) {
+      const mine = between(parts, Math.max(start, from), start + chunkMs)
+      if (mine.length === 0) continue
+      const { column, series, times } = joinRaw(mine)
+      const columns = series.map((_, index) => column(index))
+      const write: ChunkWrite = {
+        tier: "raw",
+        startAt: times[0] as number,
+        endAt: (times[times.length - 1] as number) + 1,
+        series: seriesText(series),
+        bytes: encodeRaw({ times, columns })
+      }
+      this.stored.push({ chunk: write, rows: times.length, series: series.length })
+    }
   }
 
   /** Seals the stretches that are over at an instant and gives them as parts of a fold. */

@@ -49,7 +49,7 @@ const writeChunks = (writer: Writer, all: ReadonlyArray<Kind>, from: ReadonlyArr
     const before = foldedTiers.find((tier) => nextTier[tier] === chunk.tier)
     for (const nodeId of nodesOf[kind] ?? []) {
       if (before === undefined) writer.put({ kind: "seal", nodeId, sealedSeq: 0, details, chunk })
-      else writer.put({ kind: "fold", nodeId, from: before, upToId: 0, chunk })
+      else writer.put({ kind: "fold", nodeId, from: before, upToId: 0, chunk, joined: undefined })
     }
   }
   writer.flush()
@@ -83,7 +83,14 @@ const writeMarks = (writer: Writer, db: Handle, all: ReadonlyArray<Kind>): void 
     const last = lastBefore(db, from)
     all.forEach(({ foldedTo }, kind) => {
       for (const nodeId of nodesOf[kind] ?? []) {
-        writer.put({ kind: "fold", nodeId, from, upToId: last(nodeId, foldedTo[from]), chunk: undefined })
+        writer.put({
+          kind: "fold",
+          nodeId,
+          from,
+          upToId: last(nodeId, foldedTo[from]),
+          chunk: undefined,
+          joined: undefined
+        })
       }
     })
   }
@@ -91,13 +98,14 @@ const writeMarks = (writer: Writer, db: Handle, all: ReadonlyArray<Kind>): void 
 }
 
 const amountOf = (all: ReadonlyArray<Kind>, tier: Tier, recorded: boolean): Amount => {
-  const sum = { chunks: 0, bytes: 0, values: 0, series: 0 }
+  const sum = { chunks: 0, rows: 0, bytes: 0, values: 0, series: 0 }
   all.forEach(({ stored }, kind) => {
     if (isRecorded(kind) !== recorded) return
     const copies = nodesOf[kind]?.length ?? 0
     for (const { chunk, rows, series } of stored) {
       if (chunk.tier !== tier) continue
       sum.chunks += copies
+      sum.rows += rows * copies
       sum.bytes += chunk.bytes.length * copies
       sum.values += rows * series * (tier === "raw" ? 1 : 5) * copies
       sum.series += series * copies
@@ -159,7 +167,7 @@ const unfoldTier = (writer: Writer, db: Handle, from: FoldedTier): number => {
     const { id, startAt } = latest.get(nodeId) as { id: number | null; startAt: number | null }
     if (id === null || startAt === null) continue
     writer.put({ kind: "drop", tier: to, ids: [id] })
-    writer.put({ kind: "fold", nodeId, from, upToId: last(nodeId, startAt), chunk: undefined })
+    writer.put({ kind: "fold", nodeId, from, upToId: last(nodeId, startAt), chunk: undefined, joined: undefined })
     count++
   }
   writer.flush()

@@ -64,8 +64,8 @@ const isDate = (date: string): boolean => {
   return !Number.isNaN(at) && new Date(at).toISOString().startsWith(date)
 }
 
-/** RFC 3339, or whole seconds since 1970. */
-const instantOf = (text: string): number => {
+/** Milliseconds of RFC 3339 text, or of whole seconds since 1970; NaN for anything else. */
+export const instantOf = (text: string): number => {
   if (/^\d{1,11}$/.test(text)) return Number(text) * 1000
   const date = rfc3339.exec(text)?.[1]
   return date !== undefined && isDate(date) ? Date.parse(text.toUpperCase()) : Number.NaN

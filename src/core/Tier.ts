@@ -106,30 +106,52 @@ const addBucket = (to: Buckets, at: number, from: Buckets, i: number): void => {
   to.last[at] = from.last[i] as number
 }
 
-const folded = <P extends Part>(
+/** A fold whose series are computed one at a time, so that a caller can give way in between. */
+export interface Folding {
+  readonly series: ReadonlyArray<Series>
+  /** Starts of the buckets, ascending, and the reports that each received. */
+  readonly times: Float64Array
+  readonly rows: Float64Array
+  readonly buckets: (index: number) => Buckets
+}
+
+const folding = <P extends Part>(
   parts: ReadonlyArray<P>,
   widthMs: number,
   add: (part: P, index: number, to: Buckets, places: Int32Array) => void,
   rowsIn: (part: P, i: number) => number
-): Folded => {
+): Folding => {
   const { places, times } = placesOf(parts, widthMs)
-  const all = united(parts)
+  const series = [...united(parts).values()]
+  const indexes = parts.map((part) => indexOf(part))
   const rows = new Float64Array(times.length)
-  const buckets = new Map<string, Buckets>()
-  for (const key of all.keys()) buckets.set(key, emptyBuckets(times.length))
   parts.forEach((part, p) => {
-    const inPart = places[p] as Int32Array
-    inPart.forEach((at, i) => {
+    ;(places[p] as Int32Array).forEach((at, i) => {
       rows[at] = (rows[at] as number) + rowsIn(part, i)
     })
-    part.series.forEach((one, index) => add(part, index, buckets.get(seriesKey(one)) as Buckets, inPart))
   })
-  return { series: [...all.values()], chunk: { times, rows, series: [...buckets.values()] } }
+  return {
+    series,
+    times,
+    rows,
+    buckets: (index) => {
+      const key = seriesKey(series[index] as Series)
+      const to = emptyBuckets(times.length)
+      parts.forEach((part, p) => {
+        const own = indexes[p]?.get(key)
+        if (own !== undefined) add(part, own, to, places[p] as Int32Array)
+      })
+      return to
+    }
+  }
 }
 
+const indexOf = ({ series }: Part): ReadonlyMap<string, number> =>
+  new Map(series.map((one, index) => [seriesKey(one), index]))
+
 /** Raw chunks, oldest first, as buckets of the width. */
-export const foldRaw = (parts: ReadonlyArray<RawPart>, widthMs: number): Folded =>
-  folded(
+export const foldingRaw = (parts: ReadonlyArray<RawPart>, widthMs: number): Folding =>
+  folding(
     parts,
     widthMs,
     (part, index, to, places) => {
@@ -140,8 +162,8 @@ export const foldRaw = (parts: ReadonlyArray<RawPart>, widthMs: number): Folded 
   )
 
 /** Chunks of buckets, oldest first, as buckets of a width that is a multiple of theirs. */
-export const foldTier = (parts: ReadonlyArray<TierPart>, widthMs: number): Folded =>
-  folded(
+export const foldingTier = (parts: ReadonlyArray<TierPart>, widthMs: number): Folding =>
+  folding(
     parts,
     widthMs,
     (part, index, to, places) => {
@@ -150,3 +172,46 @@ export const foldTier = (parts: ReadonlyArray<TierPart>, widthMs: number): Folde
     },
     (part, i) => part.rows[i] as number
   )
+
+/** A fold carried out. */
+const folded = ({ buckets, rows, series, times }: Folding): Folded => ({
+  series,
+  chunk: { times, rows, series: series.map((_, index) => buckets(index)) }
+})
+
+/** The same at once. */
+export const foldRaw = (parts: ReadonlyArray<RawPart>, widthMs: number): Folded => folded(foldingRaw(parts, widthMs))
+export const foldTier = (parts: ReadonlyArray<TierPart>, widthMs: number): Folded => folded(foldingTier(parts, widthMs))
+
+/** Raw chunks, oldest first, as one: their rows behind each other, a series at a time. */
+export interface Joining {
+  readonly series: ReadonlyArray<Series>
+  readonly times: Float64Array
+  readonly column: (index: number) => Float64Array
+}
+export const joinRaw = (parts: ReadonlyArray<RawPart>): Joining => {
+  const series = [...united(parts).values()]
+  const indexes = parts.map((part) => indexOf(part))
+  const count = parts.reduce((sum, { times }) => sum + times.length, 0)
+  const behind = (take: (part: RawPart, p: number) => Float64Array | undefined): Float64Array => {
+    const all = new Float64Array(count).fill(Number.NaN)
+    let at = 0
+    parts.forEach((part, p) => {
+      const own = take(part, p)
+      if (own !== undefined) all.set(own, at)
+      at += part.times.length
+    })
+    return all
+  }
+  return {
+    series,
+    times: behind(({ times }) => times),
+    column: (index) => {
+      const key = seriesKey(series[index] as Series)
+      return behind((part, p) => {
+        const own = indexes[p]?.get(key)
+        return own === undefined ? undefined : part.column(own)
+      })
+    }
+  }
+}

@@ -25,13 +25,15 @@ export interface SealWrite {
   readonly details: string
   readonly chunk: ChunkWrite | undefined
 }
-/** Chunks of a tier up to an id are folded into the next one; none when every one of them was damaged. */
+/** Chunks of a tier up to an id are folded into the next one; no chunk when every one of them was damaged. */
 export interface FoldWrite {
   readonly kind: "fold"
   readonly nodeId: NodeId
   readonly from: FoldedTier
   readonly upToId: number
   readonly chunk: ChunkWrite | undefined
+  /** One chunk in the place of those that were folded: a small one alone fills a page of the file. */
+  readonly joined: { readonly chunk: ChunkWrite; readonly ids: ReadonlyArray<number> } | undefined
 }
 export interface DropWrite {
   readonly kind: "drop"
@@ -106,15 +108,31 @@ export class HistoryStore extends Context.Tag("store/History")<
 /** The one way of coding chunks so far; what has another number is of a later version and cannot be read. */
 export const chunkFormat = 1
 
-/** What SQLite needs per chunk beside its bytes: row header, index entry and the unused rest of a page. */
-export const chunkOverhead = 96
+/** Page size of the database. */
+const page = 4096
+/** A row's header and its entry in the index, bytes. */
+const rowBytes = 60
+
+/**
+ * Bytes that a chunk takes in the file, after SQLite's file format: what fits lies in a leaf page with whole others;
+ * of a larger one all but a rest goes to pages of its own.
+ */
+export const onDisk = (size: number): number => {
+  const payload = size + rowBytes
+  const [most, least, usable] = [page - 35, Math.floor(((page - 12) * 32) / 255) - 23, page - 4]
+  const inLeaf = (bytes: number) => page / Math.max(1, Math.floor((page - 8) / bytes))
+  if (payload <= most) return Math.ceil(inLeaf(payload))
+  const rest = least + ((payload - least) % usable)
+  const local = rest <= most ? rest : least
+  return Math.ceil(inLeaf(local)) + Math.ceil((payload - local) / usable) * page
+}
 
 const tierStatements = (db: Sqlite.Database, tier: Tier) => {
   const table = `history_${tier}`
   const columns = "id, start_at AS startAt, end_at AS endAt, layout_id AS layoutId, format, checksum, bytes"
   return {
     insert: db.prepare(
-      `INSERT INTO ${table} (node_id, start_at, end_at, layout_id, format, checksum, bytes) VALUES (?, ?, ?, ?, ?, ?, ?)`
+      `INSERT INTO ${table} (id, node_id, start_at, end_at, layout_id, format, checksum, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
     ),
     between: db.prepare(
       `SELECT ${columns} FROM ${table} WHERE node_id = ? AND start_at > ? AND start_at < ? AND end_at > ? AND id > ? ORDER BY id`
@@ -173,22 +191,33 @@ const preparedOn = () => {
   }
 }
 
-const putChunk = (on: Statements, nodeId: NodeId, chunk: ChunkWrite): void => {
+const putChunk = (on: Statements, nodeId: NodeId, chunk: ChunkWrite, id: number | null = null): void => {
   const { bytes, endAt, series, startAt, tier } = chunk
   const digest = createHash("sha256").update(series).digest("base64url")
-  const { id } = on.layoutOf.get(digest, series) as { id: number }
-  on[tier].insert.run(nodeId, startAt, endAt, id, chunkFormat, crc32(bytes), bytes)
-  on.grow.run(1, bytes.length + chunkOverhead, tier)
+  const layout = on.layoutOf.get(digest, series) as { id: number }
+  on[tier].insert.run(id, nodeId, startAt, endAt, layout.id, chunkFormat, crc32(bytes), bytes)
+  on.grow.run(1, onDisk(bytes.length), tier)
 }
 
 const dropChunks = (on: Statements, { ids, tier }: DropWrite): void => {
   for (const id of ids) {
     const row = on[tier].drop.get(id) as { layoutId: number; size: number } | undefined
     if (row === undefined) continue
-    on.grow.run(-1, -row.size - chunkOverhead, tier)
+    on.grow.run(-1, -onDisk(row.size), tier)
     const left = on.leaveLayout.get(row.layoutId) as { chunks: number } | undefined
     if (left !== undefined && left.chunks <= 0) on.dropLayout.run(row.layoutId)
   }
+}
+
+/** The first of the ids is kept, so that order of age and marks stay as they are. */
+const joinChunks = (
+  on: Statements,
+  nodeId: NodeId,
+  tier: Tier,
+  { chunk, ids }: NonNullable<FoldWrite["joined"]>
+): void => {
+  dropChunks(on, { kind: "drop", tier, ids })
+  putChunk(on, nodeId, chunk, ids[0])
 }
 
 /** Carries out a write inside the transaction that the journal has open. */
@@ -203,6 +232,7 @@ export const historyWriter = (): ((db: Sqlite.Database, write: HistoryWrite) => 
         return
       case "fold":
         if (write.chunk !== undefined) putChunk(on, write.nodeId, write.chunk)
+        if (write.joined !== undefined) joinChunks(on, write.nodeId, write.from, write.joined)
         on[`${write.from}_folded`].run(write.upToId, write.nodeId)
         return
       case "drop":

@@ -88,6 +88,8 @@ export class JournalStore extends Context.Tag("store/Journal")<
     /** Where the applied rows with seq in (after, upTo] stand, ascending, at most `limit`. */
     readonly places: (after: number, upTo: number, limit: number) => ReadonlyArray<RowPlace>
     readonly row: (seq: number) => TailRow | undefined
+    /** The rows of these seqs that are there, ascending. */
+    readonly rows: (seqs: ReadonlyArray<number>) => ReadonlyArray<TailRow>
     /** Deletes at most `limit` rows with seq <= upTo, none of the nodes in `keep`; gives how many went. */
     readonly trim: (upTo: number, limit: number, keep: ReadonlyArray<NodeId>) => number
     /** Writes and takes back 32 kB: proves that there is space and that the disk answers. */
@@ -125,6 +127,9 @@ const prepare = (db: Sqlite.Database) => ({
   ),
   readRow: db.prepare(
     "SELECT seq, node_id AS nodeId, received_at AS receivedAt, vector, details FROM journal WHERE seq = ?"
+  ),
+  readRows: db.prepare(
+    "SELECT seq, node_id AS nodeId, received_at AS receivedAt, vector, details FROM journal WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq"
   ),
   readUncovered: db.prepare(
     "SELECT j.seq, j.node_id AS nodeId, j.received_at AS receivedAt, j.vector, j.details FROM journal j LEFT JOIN checkpoints c ON c.node_id = j.node_id WHERE j.seq > ? AND j.seq <= ? AND j.seq > coalesce(c.seq, 0) ORDER BY j.seq LIMIT ?"
@@ -237,6 +242,7 @@ const make = Effect.gen(function* () {
     uncovered: (after, upTo, limit) => (on().readUncovered.all(after, upTo, limit) as Array<TailRow>).map(unsealed),
     places: (after, upTo, limit) => on().readPlaces.all(after, upTo, limit) as Array<RowPlace>,
     row: (seq) => unsealed(on().readRow.get(seq) as TailRow | undefined),
+    rows: (seqs) => (on().readRows.all(JSON.stringify(seqs)) as Array<TailRow>).map(unsealed),
     trim: (upTo, limit, keep) =>
       keep.length === 0
         ? on().trim.run(upTo, limit).changes

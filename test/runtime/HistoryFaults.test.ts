@@ -174,9 +174,7 @@ describe("a disk that goes away", { timeout: 600_000 }, () => {
         const calls = yield* attempt(Number.MAX_SAFE_INTEGER)
         expect(calls).toBeGreaterThan(100)
         const stride = Math.max(1, Math.floor(calls / failing))
-        for (let failAt = 1; failAt <= calls; failAt += stride) {
-          yield* attempt(failAt)
-        }
+        for (let failAt = 1; failAt <= calls; failAt += stride) yield* attempt(failAt)
       })
     )
   )

@@ -64,6 +64,7 @@ const storeOf = (disk: Disk) =>
     uncovered: () => [],
     places: () => [],
     row: () => undefined,
+    rows: () => [],
     trim: () => 0,
     bytes: () => 0
   })
