@@ -21,6 +21,7 @@ import * as SessionStore from "../src/store/Sessions.ts"
 import { Settings } from "../src/store/Settings.ts"
 import * as Sql from "../src/store/Sql.ts"
 import { BundledVersion } from "./BundledVersion.ts"
+import * as Checkpointer from "./Checkpointer.ts"
 import * as Compactor from "./Compactor.ts"
 import { AppConfig } from "./Config.ts"
 import { FiberRegister } from "./FiberStatus.ts"
@@ -39,6 +40,7 @@ import * as Security from "./http/Security.ts"
 import * as HistoryHandlers from "./http/History.ts"
 import * as Server from "./http/Server.ts"
 import * as SystemHandlers from "./http/System.ts"
+import * as TrafficSettingsHandlers from "./http/TrafficSettings.ts"
 import { InstallId } from "./InstallId.ts"
 import * as Intake from "./Intake.ts"
 import * as Journal from "./Journal.ts"
@@ -50,6 +52,7 @@ import * as Replay from "./Replay.ts"
 import * as Retention from "./Retention.ts"
 import * as ServiceRuns from "./ServiceRuns.ts"
 import * as Sessions from "./Sessions.ts"
+import { TrafficSettings } from "./TrafficSettings.ts"
 
 /** Built files stand beside the program; from a checkout they are in dist. */
 const webFolder = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../dist/web" : "./web", import.meta.url))
@@ -108,7 +111,7 @@ const history = Layer.mergeAll(HistoryReads.layer, HistoryRetention.layer, Reten
 const engine = Layer.mergeAll(Intake.layer, FrontBoard.layer, Readiness.layer, history).pipe(
   Layer.provideMerge(NodeSupervisor.layer),
   Layer.provideMerge(Replay.layer),
-  Layer.provideMerge(Layer.mergeAll(Journal.layer, NodeRoster.layer)),
+  Layer.provideMerge(Layer.mergeAll(Journal.layer, Checkpointer.layer, NodeRoster.layer)),
   Layer.provideMerge(FiberRegister.layer)
 )
 
@@ -118,7 +121,8 @@ const handlers = Layer.mergeAll(
   HistoryHandlers.layer,
   GroupHandlers.layer,
   NodeHandlers.layer,
-  SystemHandlers.layer
+  SystemHandlers.layer,
+  TrafficSettingsHandlers.layer
 )
 
 const http = Listener.layer.pipe(
@@ -133,7 +137,7 @@ const http = Listener.layer.pipe(
 export const service = LocalNode.layer.pipe(
   Layer.provideMerge(http),
   Layer.provideMerge(engine),
-  Layer.provideMerge(auth),
+  Layer.provideMerge(Layer.merge(auth, TrafficSettings.layer)),
   Layer.provideMerge(storage),
   Layer.provide(BundledVersion.none)
 )

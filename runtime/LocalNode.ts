@@ -16,6 +16,8 @@ import { NodeRoster } from "./NodeRoster.ts"
 
 /** Remembers which node is this machine, so that one that was deleted stays deleted. */
 const settingName = "local_node_id"
+/** How often the secret is looked at: an administrator who changes it expects the machine back within seconds. */
+const secretEvery = "2 seconds"
 /** How long the agent may take to end before it is killed. */
 const stopMs = 1000
 
@@ -68,6 +70,13 @@ const runAgent = (file: string, url: string, secret: string) =>
     })
   })
 
+/** Ends when the node's secret is no longer the one that the agent was started with. */
+const secretChanged = (current: () => string | undefined, secret: string) =>
+  Effect.sync(current).pipe(
+    Effect.repeat({ schedule: Schedule.spaced(secretEvery), while: (one) => one === secret }),
+    Effect.andThen(new AgentEnded({ message: "the secret of this machine's node was changed" }))
+  )
+
 const createNode = Effect.gen(function* () {
   const nodes = yield* Nodes
   const settings = yield* Settings
@@ -95,10 +104,19 @@ const make = Effect.gen(function* () {
   const register = yield* FiberRegister
   const known = yield* settings.get(settingName)
   const id = Option.isSome(known) ? NodeId.make(Number(known.value)) : yield* createNode
-  const secret = roster.secret(id)
-  if (secret === undefined) return yield* Effect.logInfo("this machine's node was deleted, so it is not watched")
+  if (roster.secret(id) === undefined) {
+    return yield* Effect.logInfo("this machine's node was deleted, so it is not watched")
+  }
   const watch = register.register("LocalNode", () => 0, 0)
-  const loop = runAgent(file, `${localUrl}/api/node/metrics`, secret).pipe(
+  const loop = Effect.suspend(() => {
+    const secret = roster.secret(id)
+    // Deleted in the meantime: it stays so.
+    if (secret === undefined) return Effect.never
+    return Effect.raceFirst(
+      runAgent(file, `${localUrl}/api/node/metrics`, secret),
+      secretChanged(() => roster.secret(id), secret)
+    )
+  }).pipe(
     Effect.tapError((ended) =>
       Effect.logWarning("the agent of this machine ended and is started again").pipe(
         Effect.annotateLogs({ reason: ended.message })

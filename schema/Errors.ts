@@ -57,6 +57,12 @@ export class NotFound extends failure("NotFound", 404, "not_found") {}
 export class MethodNotAllowed extends failure("MethodNotAllowed", 405, "method_not_allowed") {}
 export class DuplicateSecret extends failure("DuplicateSecret", 409, "duplicate_secret") {}
 export class DefaultGroupKept extends failure("DefaultGroupKept", 409, "default_group_not_deletable") {}
+export class TrafficDailyRequiresBilling extends failure(
+  "TrafficDailyRequiresBilling",
+  409,
+  "traffic_daily_requires_billing"
+) {}
+export class TrafficRebuildRunning extends failure("TrafficRebuildRunning", 409, "traffic_rebuild_running") {}
 export class BodyTooLarge extends failure("BodyTooLarge", 413, "body_too_large") {}
 export class UnsupportedMediaType extends failure("UnsupportedMediaType", 415, "unsupported_media_type") {}
 export class InvalidMetrics extends failure("InvalidMetrics", 422, "invalid_metrics") {}
@@ -67,6 +73,11 @@ export class SecretCollision extends failure("SecretCollision", 500, "secret_col
 export class StorageUnavailable extends failure("StorageUnavailable", 503, "db_error") {}
 export class AuthUnavailable extends failure("AuthUnavailable", 503, "auth_unavailable") {}
 export class ServiceUnavailable extends failure("ServiceUnavailable", 503, "service_unavailable") {}
+export class TrafficRebuildUnavailable extends failure(
+  "TrafficRebuildUnavailable",
+  503,
+  "traffic_rebuild_unavailable"
+) {}
 
 /** Every class above; a contract test walks it and proves each row reachable. */
 export const catalogue = [
@@ -95,6 +106,8 @@ export const catalogue = [
   MethodNotAllowed,
   DuplicateSecret,
   DefaultGroupKept,
+  TrafficDailyRequiresBilling,
+  TrafficRebuildRunning,
   BodyTooLarge,
   UnsupportedMediaType,
   InvalidMetrics,
@@ -104,7 +117,8 @@ export const catalogue = [
   SecretCollision,
   StorageUnavailable,
   AuthUnavailable,
-  ServiceUnavailable
+  ServiceUnavailable,
+  TrafficRebuildUnavailable
 ] as const
 
 /** True for a value that the catalogue made. */

@@ -75,6 +75,16 @@ export const NodePatch = Schema.Struct({
 })
 export type NodePatch = typeof NodePatch.Type
 
+/** `enabled` is asked for before the ids are looked at. */
+export const P95Switch = Schema.Struct({
+  ids: Schema.optional(Schema.Unknown),
+  enabled: Schema.optional(Schema.NullOr(Schema.Boolean))
+}).annotations({
+  identifier: "P95Switch",
+  description: "`ids`: 1 to 10000 different node ids. `enabled`: whether these nodes have a 95th percentile; required."
+})
+export type P95Switch = typeof P95Switch.Type
+
 /** First id is shown first. */
 export const DisplayOrder = Schema.Struct({ ids: Schema.optional(Schema.Unknown) }).annotations({
   identifier: "DisplayOrder",

@@ -1,6 +1,7 @@
 // Checks every API request before its handler: canonical path, known route, method, content type and size.
 import { HttpApi, type HttpServerRequest } from "@effect/platform"
 import { Api } from "../../schema/api/Api.ts"
+import { AdminOnly } from "../../schema/api/Security.ts"
 import {
   BodyTooLarge,
   type Failure,
@@ -14,9 +15,13 @@ import { hasBody, isPlainJson } from "./RequestBody.ts"
 /** Bytes of an admin body: the longest list of ids and the largest setting stay below it. */
 export const apiBodyMax = 1_048_576
 
+interface Method {
+  readonly takesBody: boolean
+  readonly needsAdmin: boolean
+}
 interface Route {
   readonly pattern: RegExp
-  readonly methods: Map<string, { readonly takesBody: boolean }>
+  readonly methods: Map<string, Method>
 }
 
 const escape = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
@@ -30,14 +35,20 @@ const routes: ReadonlyArray<Route> = (() => {
   const found = new Map<string, Route>()
   HttpApi.reflect(Api, {
     onGroup: () => {},
-    onEndpoint: ({ endpoint }) => {
+    onEndpoint: ({ endpoint, middleware }) => {
       const path = endpoint.path.replace(/\/$/, "")
       let route = found.get(path)
       if (route === undefined) found.set(path, (route = { pattern: toPattern(path), methods: new Map() }))
-      route.methods.set(endpoint.method, { takesBody: endpoint.payloadSchema._tag === "Some" })
+      route.methods.set(endpoint.method, {
+        takesBody: endpoint.payloadSchema._tag === "Some",
+        needsAdmin: [...middleware].some(({ key }) => key === AdminOnly.key)
+      })
     }
   })
-  const documents = { pattern: /^\/api\/(?:openapi\.json|docs)\/?$/, methods: new Map([["GET", { takesBody: false }]]) }
+  const documents = {
+    pattern: /^\/api\/(?:openapi\.json|docs)\/?$/,
+    methods: new Map([["GET", { takesBody: false, needsAdmin: false }]])
+  }
   return [
     documents,
     ...[...found.entries()]
@@ -56,26 +67,29 @@ export const isPlain = (path: string): boolean => !ambiguous.test(path)
 export interface Refused {
   readonly failure: Failure
   readonly headers: Record<string, string>
-  /** The route exists, so an unauthenticated caller of an admin path is told 401 before this. */
-  readonly routed: boolean
+  /** The endpoint exists and is the administrator's: a stranger is told 401 before this. */
+  readonly needsAdmin: boolean
 }
 
-const refused = (failure: Failure, routed: boolean, headers: Record<string, string> = {}): Refused => ({
+const refused = (failure: Failure, needsAdmin: boolean, headers: Record<string, string> = {}): Refused => ({
   failure,
   headers,
-  routed
+  needsAdmin
 })
 
-const bodyRefusal = (headers: HttpServerRequest.HttpServerRequest["headers"]): Refused | undefined => {
+const bodyRefusal = (
+  headers: HttpServerRequest.HttpServerRequest["headers"],
+  needsAdmin: boolean
+): Refused | undefined => {
   const length = headers["content-length"]
   if (!hasBody(length, headers["transfer-encoding"])) return undefined
   if (!isPlainJson(headers["content-type"], headers["content-encoding"])) {
-    return refused(new UnsupportedMediaType({ message: "the Content-Type must be application/json" }), true)
+    return refused(new UnsupportedMediaType({ message: "the Content-Type must be application/json" }), needsAdmin)
   }
   // Without a length the body cannot be judged before it is read; clients of this API always know it.
   if (length === undefined || Number(length) > apiBodyMax) {
     const message = `the body must be at most ${apiBodyMax} bytes, with a Content-Length`
-    return refused(new BodyTooLarge({ message }), true, { connection: "close" })
+    return refused(new BodyTooLarge({ message }), needsAdmin, { connection: "close" })
   }
   return undefined
 }
@@ -96,5 +110,5 @@ export const refusal = ({
     const failure = new MethodNotAllowed({ message: `this path answers ${allow}, not ${method}` })
     return refused(failure, false, { allow })
   }
-  return endpoint.takesBody ? bodyRefusal(headers) : undefined
+  return endpoint.takesBody ? bodyRefusal(headers, endpoint.needsAdmin) : undefined
 }

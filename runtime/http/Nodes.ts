@@ -4,7 +4,7 @@ import { Context, Effect } from "effect"
 import { Api } from "../../schema/api/Api.ts"
 import type { NodeId } from "../../schema/Ids.ts"
 import type { Node } from "../../schema/Node.ts"
-import { changesOf, orderOf } from "../../src/core/NodePatch.ts"
+import { changesOf, idsOf, p95SwitchOf } from "../../src/core/NodePatch.ts"
 import { versionStatus } from "../../src/core/Version.ts"
 import { Nodes } from "../../src/store/Nodes.ts"
 import { BundledVersion } from "../BundledVersion.ts"
@@ -33,7 +33,10 @@ export const layer = HttpApiBuilder.group(Api, "nodes", (handlers) =>
           HttpServerResponse.empty({ status: 204, headers: { location: `/api/admin/nodes/${id}` } })
         )
       )
-      .handle("order", ({ payload }) => Effect.flatMap(orderOf(payload.ids), (ids) => written(nodes.order(ids))))
+      .handle("order", ({ payload }) => Effect.flatMap(idsOf(payload.ids), (ids) => written(nodes.order(ids))))
+      .handle("switchP95", ({ payload }) =>
+        Effect.flatMap(p95SwitchOf(payload), ({ enabled, ids }) => written(nodes.switchP95(ids, enabled)))
+      )
       .handle("patch", ({ path, payload }) =>
         Effect.flatMap(changesOf(payload, zoneOf(path.id)), (changes) => written(nodes.patch(path.id, changes)))
       )

@@ -19,9 +19,6 @@ export class Server extends Context.Tag("runtime/http/Server")<
   }
 >() {}
 
-/** Paths whose handlers need a session: nobody without one learns more than that. */
-const needsSession = /^\/api\/(?:admin|auth\/sessions)(?:\/|$)/
-
 const jsonType = "application/json; charset=utf-8"
 const newline = Buffer.from("\n")
 
@@ -44,7 +41,7 @@ const make = Effect.gen(function* () {
   type PerRequest = HttpServerRequest.HttpServerRequest | Scope.Scope
   const context = yield* Effect.context<Exclude<Effect.Effect.Context<typeof routed>, PerRequest>>()
   const isStranger = (request: HttpServerRequest.HttpServerRequest, refused: Refused): boolean => {
-    if (!refused.routed || !needsSession.test(request.url)) return false
+    if (!refused.needsAdmin) return false
     const token = bearerOf(request.headers["authorization"])
     return token === undefined || sessions.verify(token) === undefined
   }

@@ -1,4 +1,4 @@
-// /api/admin/nodes: list, create, change, order, delete.
+// /api/admin/nodes: list, create, change, switch P95, order, delete.
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import {
@@ -7,6 +7,7 @@ import {
   InvalidCycleMode,
   InvalidDirectionMode,
   InvalidDisplayOrder,
+  InvalidFields,
   InvalidGroupIds,
   InvalidId,
   InvalidIds,
@@ -23,7 +24,7 @@ import {
   wire
 } from "../Errors.ts"
 import { NodeIdFromPath } from "../Ids.ts"
-import { DisplayOrder, Node, NodePatch } from "../Node.ts"
+import { DisplayOrder, Node, NodePatch, P95Switch } from "../Node.ts"
 import { AdminOnly } from "./Security.ts"
 
 const path = Schema.Struct({ id: NodeIdFromPath })
@@ -57,6 +58,15 @@ export class NodesApi extends HttpApiGroup.make("nodes")
       .setPayload(DisplayOrder)
       .addError(wire(InvalidIds), { status: 400 })
       .addError(wire(NotFound), { status: 404 })
+  )
+  .add(
+    HttpApiEndpoint.patch("switchP95", "/traffic-p95")
+      .setPayload(P95Switch)
+      .addError(wire(InvalidRequest), { status: 400 })
+      .addError(wire(InvalidFields), { status: 400 })
+      .addError(wire(InvalidIds), { status: 400 })
+      .addError(wire(NotFound), { status: 404 })
+      .annotate(OpenApi.Description, "All of the nodes, or none of them when one does not exist.")
   )
   .add(
     HttpApiEndpoint.patch("patch", "/:id")

@@ -4,6 +4,7 @@ import {
   InvalidCycleMode,
   InvalidDirectionMode,
   InvalidDisplayOrder,
+  InvalidFields,
   InvalidGroupIds,
   InvalidIds,
   InvalidName,
@@ -21,6 +22,7 @@ import {
   CycleMode,
   DirectionMode,
   nodeNameMax,
+  type P95Switch,
   secretLengthMax,
   tagLengthMax,
   tagsMax
@@ -101,8 +103,18 @@ export const changesOf = (body: unknown, zone: string): Either.Either<Changes, P
       : yield* Either.left(new NoFields({ message: "the body holds no field of a node" }))
   })
 
-/** The ids of a display order: positive, none twice, at least one. Whether they are all nodes only the store knows. */
-export const orderOf = (ids: unknown): Either.Either<ReadonlyArray<NodeId>, InvalidIds> => {
+/** A switch of many nodes at once. `enabled` is asked for before the ids are looked at (contract, bulk P95). */
+export const p95SwitchOf = (
+  write: P95Switch
+): Either.Either<{ readonly ids: ReadonlyArray<NodeId>; readonly enabled: boolean }, InvalidFields | InvalidIds> => {
+  const enabled = write.enabled ?? undefined
+  return enabled === undefined
+    ? Either.left(new InvalidFields({ message: "enabled is required" }))
+    : Either.map(idsOf(write.ids), (ids) => ({ ids, enabled }))
+}
+
+/** Ids of nodes: positive, none twice, 1 to 10,000. Whether they are all nodes only the store knows. */
+export const idsOf = (ids: unknown): Either.Either<ReadonlyArray<NodeId>, InvalidIds> => {
   const refuse = (why: string) => Either.left(new InvalidIds({ message: `ids ${why}` }))
   if (!Array.isArray(ids) || ids.length === 0) return refuse("must be a list of at least one node id")
   if (ids.length > bulkIdsMax) return refuse(`must hold at most ${bulkIdsMax} node ids`)

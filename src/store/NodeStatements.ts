@@ -4,7 +4,7 @@ import { Effect, Schema } from "effect"
 import { GroupId, NodeId } from "../../schema/Ids.ts"
 import { MemberRow, Row } from "./NodeRows.ts"
 
-export const statements = (sql: SqlClient.SqlClient) => ({ ...reads(sql), ...writes(sql) })
+export const statements = (sql: SqlClient.SqlClient) => ({ ...reads(sql), ...writes(sql), ...many(sql) })
 export type Statements = ReturnType<typeof statements>
 
 /** Rows of one insert: far below the number of parameters that SQLite takes. */
@@ -77,8 +77,38 @@ const writes = (sql: SqlClient.SqlClient) => ({
         sql`INSERT INTO node_group_members ${sql.insert(slice.map((group_id) => ({ node_id: id, group_id })))}`,
       { discard: true }
     ),
-  leaveAll: (id: NodeId) => sql`DELETE FROM node_group_members WHERE node_id = ${id}`,
-  /** One statement however many nodes there are: `ids` is a JSON array, its first element gets the largest order. */
+  leaveAll: (id: NodeId) => sql`DELETE FROM node_group_members WHERE node_id = ${id}`
+})
+
+/** One statement each however many nodes there are: `ids` is a JSON array. */
+const many = (sql: SqlClient.SqlClient) => ({
+  /** The first of the ids that no active node has. */
+  stranger: SqlSchema.findOne({
+    Request: Schema.String,
+    Result: OnlyId,
+    execute: (ids) =>
+      sql.onDialectOrElse({
+        pg: () => sql`
+          SELECT o.id FROM (
+            SELECT value::bigint AS id, ordinality FROM json_array_elements_text(${ids}::json) WITH ORDINALITY
+          ) AS o
+          WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.id = o.id AND deleted_at IS NULL)
+          ORDER BY o.ordinality LIMIT 1`,
+        orElse: () => sql`
+          SELECT o.value AS id FROM json_each(${ids}) AS o
+          WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.id = o.value AND deleted_at IS NULL)
+          ORDER BY o.key LIMIT 1`
+      })
+  }),
+  switchP95: (ids: string, enabled: boolean) =>
+    sql.onDialectOrElse({
+      pg: () => sql`
+        UPDATE nodes SET traffic_p95_enabled = ${Number(enabled)}
+        WHERE id IN (SELECT value::bigint FROM json_array_elements_text(${ids}::json))`,
+      orElse: () => sql`
+        UPDATE nodes SET traffic_p95_enabled = ${Number(enabled)} WHERE id IN (SELECT value FROM json_each(${ids}))`
+    }),
+  /** The first of the ids gets the largest order. */
   order: (ids: string, count: number) =>
     sql.onDialectOrElse({
       pg: () => sql`

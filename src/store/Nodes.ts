@@ -31,6 +31,11 @@ export class Nodes extends Context.Tag("store/Nodes")<
     readonly patch: (id: NodeId, changes: Changes) => Effect.Effect<void, PatchRefusal>
     /** The ids of all active nodes, first shown first; they get the orders n to 1, all or none of them. */
     readonly order: (ids: ReadonlyArray<NodeId>) => Effect.Effect<void, NotFound | InvalidIds | StorageUnavailable>
+    /** Switches the percentile of all these nodes, or of none when one of them is unknown or deleted. */
+    readonly switchP95: (
+      ids: ReadonlyArray<NodeId>,
+      enabled: boolean
+    ) => Effect.Effect<void, NotFound | StorageUnavailable>
     /** Soft: memberships go, the secret is forgotten and free to be used again, what was reported stays. */
     readonly remove: (id: NodeId) => Effect.Effect<void, NotFound | StorageUnavailable>
     /** At most `limit` active nodes with an id above `after`, ascending. */
@@ -70,6 +75,7 @@ const make = (generate: Effect.Effect<string>) =>
       create: create(tools, generate),
       patch: patch(tools),
       order: order(tools),
+      switchP95: switchP95(tools),
       remove: remove(tools),
       page: page(tools)
     })
@@ -122,6 +128,18 @@ const order = ({ on, sql }: Tools) =>
     },
     sql.withTransaction,
     atBorder("order the nodes")
+  )
+
+const switchP95 = ({ on, sql }: Tools) =>
+  Effect.fnUntraced(
+    function* (ids: ReadonlyArray<NodeId>, enabled: boolean) {
+      const list = JSON.stringify(ids)
+      const stranger = yield* on.stranger(list)
+      if (Option.isSome(stranger)) return yield* unknown(stranger.value.id)
+      yield* on.switchP95(list, enabled)
+    },
+    sql.withTransaction,
+    atBorder("switch the percentile of nodes")
   )
 
 const remove = ({ on, sql }: Tools) =>

@@ -1,9 +1,11 @@
-// Named settings of the installation, kept as text; the brand and the mode of guests' history among them.
+// Named settings of the installation, kept as text; the brand, the mode of guests' history and traffic among them.
 import { SqlClient, SqlSchema } from "@effect/sql"
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import type { StorageUnavailable } from "../../schema/Errors.ts"
 import { Brand, HistoryAccess, type SystemSettings } from "../../schema/System.ts"
+import { TrafficSettingsAnswer } from "../../schema/Traffic.ts"
 import type { SettingsChanges } from "../core/SystemSettings.ts"
+import { initialTraffic, trafficAnswer, trafficOf, type TrafficSettings } from "../core/TrafficSettings.ts"
 import { atBorder } from "./Border.ts"
 
 /** Shown while nothing, or something blank, is stored (contract, brand). */
@@ -32,6 +34,10 @@ export class Settings extends Context.Tag("store/Settings")<
     readonly system: Effect.Effect<SystemSettings, StorageUnavailable>
     /** All or nothing: the mode and the members of the brand that were given, in one transaction. */
     readonly change: (changes: SettingsChanges) => Effect.Effect<void, StorageUnavailable>
+    /** Something unreadable in their place fails, so that it neither opens anything nor bills by a guess. */
+    readonly traffic: Effect.Effect<TrafficSettings, StorageUnavailable>
+    /** All of them at once, in place of the earlier ones. */
+    readonly putTraffic: (settings: TrafficSettings) => Effect.Effect<void, StorageUnavailable>
   }
 >() {
   static readonly layer = Layer.effect(
@@ -42,7 +48,10 @@ export class Settings extends Context.Tag("store/Settings")<
 
 const brandName = "brand"
 const accessName = "history_guest_access_mode"
+const trafficName = "traffic"
 const StoredBrand = Schema.parseJson(Schema.partial(Brand))
+/** As on the wire, but for the zone, which is empty where the application's holds. */
+const StoredTraffic = Schema.parseJson(TrafficSettingsAnswer)
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -77,13 +86,23 @@ const make = Effect.gen(function* () {
       const stored = yield* read(brandName, accessName)
       return { history_guest_access_mode: yield* accessOf(stored), ...(yield* brandOf(stored)) }
     }).pipe(atBorder("read the system settings")),
-    change
+    change,
+    traffic: atBorder("read the traffic settings")(Effect.flatMap(read(trafficName), trafficIn)),
+    putTraffic: (settings) =>
+      atBorder("write the traffic settings")(
+        Effect.asVoid(write(trafficName, JSON.stringify(trafficAnswer(settings, ""))))
+      )
   })
 })
 
 type Stored = ReadonlyMap<string, string>
 
 const accessOf = (stored: Stored) => Schema.decodeUnknown(HistoryAccess)(stored.get(accessName) ?? defaultAccess)
+
+const trafficIn = (stored: Stored) => {
+  const text = stored.get(trafficName)
+  return text === undefined ? Effect.succeed(initialTraffic) : Effect.map(Schema.decode(StoredTraffic)(text), trafficOf)
+}
 
 const storedBrandOf = (stored: Stored) => Schema.decode(StoredBrand)(stored.get(brandName) ?? "{}")
 

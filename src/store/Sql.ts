@@ -17,16 +17,27 @@ export class Database extends Context.Tag("store/Database")<
     readonly filename: string
     /** The open handle. It changes after `reopen`, so nobody keeps it, nor statements made from it, across a failure. */
     readonly handle: () => Sqlite.Database
+    /** A store's transaction is open, or `hold` is on: whoever wants to write waits a moment. */
     readonly busy: () => boolean
+    /** Keeps commits of the Journal away for a moment, in which the rest of the log is copied by another connection. */
+    readonly hold: (isHeld: boolean) => void
+    /** Frames in the log at which a commit copies them itself, 0 for never: somebody else does it. Outlives `reopen`. */
+    readonly autocheckpoint: (frames: number) => void
     /** Closes and opens again after an I/O error; throws what SQLite throws. */
     readonly reopen: () => void
   }
 >() {}
 
+/**
+ * What a commit copies at most where nobody else does: 4 MB, 5 ms of a blocked loop at best and 50 on a slow disk; 16 MB
+ * took 20 at best.
+ */
+export const autocheckpointFrames = 1000
+
 /** Prepared statements kept per connection: the control plane has about sixty. */
 const statementsMax = 200
 
-const open = (filename: string): Sqlite.Database => {
+const open = (filename: string, autocheckpoint: number): Sqlite.Database => {
   const db = new Sqlite(filename)
   // A number of its own, before there is a log: by it a log that belongs to another database can be told.
   if (db.pragma("application_id", { simple: true }) === 0) db.pragma(`application_id = ${randomInt(1, 0x7fffffff)}`)
@@ -38,8 +49,7 @@ const open = (filename: string): Sqlite.Database => {
   db.pragma("busy_timeout = 2000")
   // 8 MB of page cache: the tail is appended and seldom read, and the system caches the file as well.
   db.pragma("cache_size = -8192")
-  // A checkpoint copies at most 4 MB, some 5 ms of a blocked loop; 16 MB took over 20.
-  db.pragma("wal_autocheckpoint = 1000")
+  db.pragma(`wal_autocheckpoint = ${autocheckpoint}`)
   db.pragma("journal_size_limit = 67108864")
   return db
 }
@@ -48,16 +58,26 @@ const makeDatabase = (filename: string) =>
   Effect.acquireRelease(
     Effect.try({
       try: () => {
-        let db = open(filename)
+        let frames = autocheckpointFrames
+        let isHeld = false
+        let db = open(filename, frames)
         return Database.of({
           filename,
           handle: () => db,
-          busy: () => db.inTransaction,
+          busy: () => isHeld || db.inTransaction,
+          hold: (wanted) => {
+            isHeld = wanted
+          },
+          autocheckpoint: (wanted) => {
+            frames = wanted
+            // A database that could not be opened again has no connection to tell; the next one is told when it opens.
+            if (db.open) db.pragma(`wal_autocheckpoint = ${frames}`)
+          },
           reopen: () => {
             // A database in memory is its connection; there is no file to look at again.
             if (filename === ":memory:") return
             db.close()
-            db = open(filename)
+            db = open(filename, frames)
           }
         })
       },

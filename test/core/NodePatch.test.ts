@@ -4,7 +4,7 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { isFailure } from "../../schema/Errors.ts"
 import { NodePatch } from "../../schema/Node.ts"
-import { changesOf, orderOf, secretOf } from "../../src/core/NodePatch.ts"
+import { changesOf, idsOf, p95SwitchOf, secretOf } from "../../src/core/NodePatch.ts"
 
 const zone = "Asia/Tokyo"
 const codeOf = (body: unknown): string =>
@@ -223,7 +223,7 @@ describe("a secret", () => {
   })
 })
 
-describe("a display order", () => {
+describe("a list of ids", () => {
   it.each([
     [undefined],
     [null],
@@ -239,12 +239,29 @@ describe("a display order", () => {
     [[2 ** 53]],
     [Array.from({ length: 10_001 }, (_, i) => i + 1)]
   ])("is refused: %j", (ids) => {
-    expect(Either.flip(orderOf(ids)).pipe(Either.map((e) => e.code))).toEqual(Either.right("invalid_ids"))
+    const codeOf = (refused: { readonly code: string }) => refused.code
+    expect(Either.mapLeft(idsOf(ids), codeOf)).toEqual(Either.left("invalid_ids"))
+    expect(Either.mapLeft(p95SwitchOf({ ids, enabled: true }), codeOf)).toEqual(Either.left("invalid_ids"))
   })
 
   it("keeps its ids in their order", () => {
-    expect(Either.getOrThrow(orderOf([9, 7, 8]))).toEqual([9, 7, 8])
-    expect(Either.isRight(orderOf(Array.from({ length: 10_000 }, (_, i) => i + 1)))).toBe(true)
+    expect(Either.getOrThrow(idsOf([9, 7, 8]))).toEqual([9, 7, 8])
+    expect(Either.isRight(idsOf(Array.from({ length: 10_000 }, (_, i) => i + 1)))).toBe(true)
+  })
+})
+
+describe("a switch of many nodes", () => {
+  it.each([[undefined], [null]])(
+    "is refused for its missing `enabled` (%j) before the ids are looked at",
+    (enabled) => {
+      const refused = Either.flip(p95SwitchOf({ ids: "nonsense", enabled }))
+
+      expect(Either.getOrThrow(refused)).toMatchObject({ code: "invalid_fields", message: "enabled is required" })
+    }
+  )
+
+  it.each([true, false])("is the ids and what they are switched to: %j", (enabled) => {
+    expect(Either.getOrThrow(p95SwitchOf({ ids: [8, 7], enabled }))).toEqual({ ids: [8, 7], enabled })
   })
 })
 
@@ -262,7 +279,7 @@ describe("whatever is sent", () => {
         const result = changesOf(body, fallback)
 
         expect(Either.isRight(result) || isFailure(result.left)).toBe(true)
-        orderOf(body)
+        idsOf(body)
       }),
       { numRuns: 3000 }
     )

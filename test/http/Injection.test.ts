@@ -182,6 +182,27 @@ describe("text from an agent", () => {
     }
   })
 
+  it("in a parameter of the calendar or a traffic setting is refused by the name of it, and is not repeated", async () => {
+    const anchored = { mode: "vendor_compatible", anchor_date: "2026-01-31" }
+    const settings = ["guest_access_mode", "usage_mode", "cycle_mode", "billing_timezone", "direction_mode"]
+    for (const text of [...printable, ...controls]) {
+      const calls: Array<readonly [string, Answer]> = []
+      for (const name of ["mode", "start_day", "anchor_date", "timezone", "at"]) {
+        const query = new URLSearchParams({ ...anchored, [name]: text }).toString()
+        calls.push([name, await ask("GET", `/api/statistics/traffic/calendar?${query}`, {})])
+      }
+      for (const name of settings) {
+        calls.push([name, await ask("PATCH", "/api/statistics/traffic/settings", admin, { [name]: text })])
+      }
+      for (const [name, answer] of calls) {
+        expect([name, text, codeOf(answer)]).toEqual([name, text, "400 invalid_fields"])
+        const message = member(answer.json, "message")
+        expect([name, message.split(" ")[0], message.includes(text)]).toEqual([name, name, false])
+        expect(headerNames(answer).filter((one) => /cookie|evil/.test(one))).toEqual([])
+      }
+    }
+  })
+
   it("keeps exact counters numbers, whatever the interfaces are called, also after a restart", async () => {
     const home = makeHome()
     const exact = "18446744073709551615"

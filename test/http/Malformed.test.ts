@@ -218,7 +218,7 @@ describe("an administrator's body", () => {
     ["a number", "5"],
     [
       "a list nested in a member",
-      `{"name":${nested(10_000)},"ids":${nested(10_000)},"tags":${nested(10_000)},"page_title":${nested(10_000)}}`
+      `{${["name", "ids", "tags", "page_title", "cycle_mode"].map((one) => `"${one}":${nested(10_000)}`).join()}}`
     ],
     ["an object nested in a member", `{"name":${'{"a":'.repeat(10_000)}1${"}".repeat(10_000)},"ids":5}`]
   ]
@@ -230,6 +230,8 @@ describe("an administrator's body", () => {
       ["PATCH", "/api/admin/groups/1"],
       ["PATCH", `/api/admin/nodes/${node.id}`],
       ["PUT", "/api/admin/nodes/display-order"],
+      ["PATCH", "/api/admin/nodes/traffic-p95"],
+      ["PATCH", "/api/statistics/traffic/settings"],
       ["PUT", "/api/admin/system/settings"],
       ["PATCH", "/api/admin/system/settings"],
       ["POST", "/api/auth/login"]
@@ -314,11 +316,14 @@ describe("anything at all", () => {
     const text = fc.string({ unit: "binary", maxLength: 40 }).map(encodeURIComponent)
     const header = fc.string({ unit: fc.constantFrom(..."ab c\t;,=\"'(){}<>@:/\\é"), maxLength: 40 })
     await fc.assert(
-      fc.asyncProperty(text, header, fc.nat(12), async (some, value, which) => {
+      fc.asyncProperty(text, header, fc.nat(14), async (some, value, which) => {
         const paths = ["front/metrics?limit=", "front/metrics?ids=", "front/live?since=", "front/recent?server_id="]
         const others = ["admin/nodes/", "auth/sessions/", "", "front/metrics?"]
         const figures = ["history?", "history?server_id=1&metric=", "online?server_id=1&range=", "online?", ""]
-        const all = [...paths, ...others, ...figures.map((one) => `metrics/${one}`)]
+        const calendar = ["mode=vendor_compatible&anchor_date=", "at="].map(
+          (one) => `statistics/traffic/calendar?${one}`
+        )
+        const all = [...paths, ...others, ...figures.map((one) => `metrics/${one}`), ...calendar]
         const path = `/api/${all[which] ?? ""}${some}`
         const headers = { authorization: value, cookie: value, "if-none-match": value, "accept-encoding": value }
         const { status } = await service.call(which === 4 ? "PATCH" : "GET", path, headers)

@@ -18,6 +18,7 @@ describe("a call to nodes is refused", () => {
         ["POST", "/nodes"],
         ["PUT", "/nodes/display-order", "{"],
         ["PATCH", "/nodes/x", "{"],
+        ["PATCH", "/nodes/traffic-p95", "{"],
         ["DELETE", "/nodes/1"]
       ]
 
@@ -76,6 +77,29 @@ describe("a call to nodes is refused", () => {
     ["400 invalid_ids", "PUT", "/nodes/display-order", { ids: Array.from({ length: 10_001 }, (_, i) => i + 1) }],
     ["404 not_found", "PUT", "/nodes/display-order", { ids: [2, 99] }],
     ["404 not_found", "PUT", "/nodes/display-order", { ids: [2, 1, 3] }],
+    ["400 invalid_request", "PATCH", "/nodes/traffic-p95", "{"],
+    ["400 invalid_request", "PATCH", "/nodes/traffic-p95", "[]"],
+    ["400 invalid_request", "PATCH", "/nodes/traffic-p95", { ids: [], enabled: "yes" }],
+    ["400 invalid_request", "PATCH", "/nodes/traffic-p95", { ids: [1], enabled: 1 }],
+    ["400 invalid_fields", "PATCH", "/nodes/traffic-p95", { ids: [] }],
+    ["400 invalid_fields", "PATCH", "/nodes/traffic-p95", { ids: [1], enabled: null }],
+    ["400 invalid_ids", "PATCH", "/nodes/traffic-p95", { enabled: true }],
+    ["400 invalid_ids", "PATCH", "/nodes/traffic-p95", { ids: null, enabled: true }],
+    ["400 invalid_ids", "PATCH", "/nodes/traffic-p95", { ids: [], enabled: true }],
+    ["400 invalid_ids", "PATCH", "/nodes/traffic-p95", { ids: { 0: 1 }, enabled: true }],
+    ["400 invalid_ids", "PATCH", "/nodes/traffic-p95", { ids: [1, 0], enabled: true }],
+    ["400 invalid_ids", "PATCH", "/nodes/traffic-p95", { ids: [1, "2"], enabled: true }],
+    ["400 invalid_ids", "PATCH", "/nodes/traffic-p95", { ids: [1, 1.5], enabled: true }],
+    ["400 invalid_ids", "PATCH", "/nodes/traffic-p95", { ids: [1, 2, 1], enabled: true }],
+    [
+      "400 invalid_ids",
+      "PATCH",
+      "/nodes/traffic-p95",
+      { ids: Array.from({ length: 10_001 }, (_, i) => i + 1), enabled: true }
+    ],
+    ["404 not_found", "PATCH", "/nodes/traffic-p95", { ids: [1, 2, 99], enabled: true }],
+    ["404 not_found", "PATCH", "/nodes/traffic-p95", { ids: [3, 1], enabled: true }],
+    ["404 not_found", "PATCH", "/nodes/traffic-p95", { ids: [1, 2 ** 53 - 1], enabled: true }],
     ["400 invalid_id", "DELETE", "/nodes/x"],
     ["404 not_found", "DELETE", "/nodes/99"],
     ["404 not_found", "DELETE", "/nodes/3"]
@@ -115,6 +139,7 @@ describe("a call to nodes is refused", () => {
       expect(codeOf(yield* send("POST", "/nodes"))).toBe("503 db_error")
       expect(codeOf(yield* send("PATCH", "/nodes/1", { name: "a" }))).toBe("503 db_error")
       expect(codeOf(yield* send("PUT", "/nodes/display-order", { ids: [1] }))).toBe("503 db_error")
+      expect(codeOf(yield* send("PATCH", "/nodes/traffic-p95", { ids: [1], enabled: true }))).toBe("503 db_error")
       expect(codeOf(yield* send("DELETE", "/nodes/1"))).toBe("503 db_error")
     })
   )

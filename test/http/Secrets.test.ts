@@ -108,6 +108,9 @@ const useNodes = async (admin: Headers): Promise<void> => {
   await ask("DELETE", other, admin)
   await ask("POST", "/api/node/metrics", agentOf(chosenSecret), report)
   await ask("PATCH", "/api/admin/system/settings", admin, JSON.stringify({ history_guest_access_mode: chosenSecret }))
+  const settings = { usage_mode: chosenSecret, billing_timezone: password }
+  await ask("PATCH", "/api/statistics/traffic/settings", admin, JSON.stringify(settings))
+  await ask("PATCH", "/api/admin/nodes/traffic-p95", admin, JSON.stringify({ ids: [chosenSecret], enabled: true }))
   await ask("GET", `/api/front/metrics?token=${String(admin["authorization"])}`.replace(" ", "%20"))
 }
 
@@ -148,7 +151,12 @@ const readAll = async (admin: Headers): Promise<void> => {
     `metrics/history?server_id=1&metric=mem.used&from=${chosenSecret}`,
     `metrics/history?server_id=1&metric=mem.used&range=1h&agg=${chosenSecret}`,
     `metrics/online?server_id=${chosenSecret}&range=${password}`,
-    `metrics/online?server_id=1&range=${password}`
+    `metrics/online?server_id=1&range=${password}`,
+    "statistics/access",
+    "statistics/traffic/settings",
+    "statistics/traffic/calendar",
+    `statistics/traffic/calendar?mode=${chosenSecret}&timezone=${password}`,
+    `statistics/traffic/calendar?at=${chosenSecret}`
   ]) {
     await ask("GET", `/api/${path}`, admin)
     await ask("GET", `/api/${path}`)

@@ -45,6 +45,14 @@ const asAdmin = async (url: string) => {
       (await (
         await fetch(`${url}/api/admin/nodes`, { headers: { authorization } })
       ).json()) as ReadonlyArray<AdminNode>,
+    setSecret: async (id: number, secret: string) =>
+      (
+        await fetch(`${url}/api/admin/nodes/${id}`, {
+          method: "PATCH",
+          headers: { authorization, "content-type": "application/json" },
+          body: JSON.stringify({ secret })
+        })
+      ).status,
     remove: async (id: number) =>
       (await fetch(`${url}/api/admin/nodes/${id}`, { method: "DELETE", headers: { authorization } })).status
   }
@@ -186,6 +194,19 @@ describe.runIf(isLinux)("its agent", { timeout: 90_000 }, () => {
     await nextShown(url)
     await stopped(program)
     expect(program.said().stdout).not.toContain(secret)
+  })
+
+  it("goes on with the new secret when an administrator changes it", async () => {
+    const program = watching(makeHome())
+    const url = await program.url
+    const admin = await asAdmin(url)
+    await firstShown(url)
+    const [node] = await admin.nodes()
+    expect(await admin.setSecret(node?.id ?? 0, "another-secret-of-this-machine")).toBe(204)
+
+    await nextShown(url)
+    await nextShown(url)
+    await stopped(program)
   })
 
   it.each(["SIGTERM", "SIGKILL"] as const)("ends with the program on %s", async (signal) => {

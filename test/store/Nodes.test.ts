@@ -36,11 +36,12 @@ describe("a failing database", () => {
         codeOf(nodes.create),
         codeOf(nodes.patch(id, { name: "a" })),
         codeOf(nodes.order([id])),
+        codeOf(nodes.switchP95([id], true)),
         codeOf(nodes.remove(id)),
         codeOf(nodes.page(0, 10))
       ])
 
-      expect(codes).toEqual(Array.from({ length: 5 }, () => "db_error"))
+      expect(codes).toEqual(Array.from({ length: 6 }, () => "db_error"))
     })
   )
 

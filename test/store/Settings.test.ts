@@ -1,6 +1,7 @@
-// Settings by name; the brand and the mode of guests' history among them.
+// Settings by name; the brand, the mode of guests' history and traffic among them.
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, type Layer, Option } from "effect"
+import { initialTraffic, type TrafficSettings } from "../../src/core/TrafficSettings.ts"
 import { defaultBrand, Settings } from "../../src/store/Settings.ts"
 import { quiet, run, stores } from "./Support.ts"
 
@@ -21,7 +22,9 @@ describe("settings", () => {
         Effect.flip(settings.putBrand(defaultBrand)),
         Effect.flip(settings.historyAccess),
         Effect.flip(settings.system),
-        Effect.flip(settings.change({ historyAccess: "by_node", brand: {} }))
+        Effect.flip(settings.change({ historyAccess: "by_node", brand: {} })),
+        Effect.flip(settings.traffic),
+        Effect.flip(settings.putTraffic(initialTraffic))
       ])
 
       for (const failure of failures) {
@@ -105,6 +108,60 @@ describe("the mode of guests' history", () => {
       expect(yield* settings.historyAccess).toBe("disabled")
       yield* settings.change({ historyAccess: "by_node", brand: {} })
       expect(yield* settings.historyAccess).toBe("by_node")
+    })
+  )
+})
+
+describe("the traffic settings", () => {
+  const billed: TrafficSettings = {
+    guestAccess: "by_node",
+    usageMode: "billing",
+    cycle: { mode: "vendor_compatible", startDay: 31, anchorDate: "2026-01-31", zone: "" },
+    directionMode: "max"
+  }
+
+  for (const change of [
+    { usage_mode: "free" },
+    { guest_access_mode: "everyone" },
+    { cycle_mode: "default" },
+    { billing_start_day: 32 },
+    { billing_start_day: "1" },
+    { direction_mode: undefined }
+  ]) {
+    test(
+      `are unavailable, rather than guessed, while something unreadable is stored: ${JSON.stringify(change)}`,
+      Effect.gen(function* () {
+        const settings = yield* Settings
+        yield* settings.putTraffic(billed)
+        const { value } = Option.getOrThrow(
+          yield* Effect.map(
+            settings.get("traffic"),
+            Option.map((value) => ({ value }))
+          )
+        )
+        yield* settings.put("traffic", JSON.stringify({ ...(JSON.parse(value) as object), ...change }))
+
+        expect((yield* Effect.flip(settings.traffic)).code).toBe("db_error")
+      })
+    )
+  }
+
+  test(
+    "are the defaults before they were put, and then what was put, an empty zone too",
+    Effect.gen(function* () {
+      const settings = yield* Settings
+      const cycle = { mode: "calendar_month", startDay: 1, anchorDate: "", zone: "" }
+
+      expect(yield* settings.traffic).toEqual({
+        guestAccess: "disabled",
+        usageMode: "lite",
+        cycle,
+        directionMode: "out"
+      })
+      yield* settings.putTraffic(billed)
+      expect(yield* settings.traffic).toEqual(billed)
+      yield* settings.putTraffic({ ...billed, cycle: { ...billed.cycle, zone: "Asia/Tokyo" } })
+      expect((yield* settings.traffic).cycle.zone).toBe("Asia/Tokyo")
     })
   )
 })

@@ -1,0 +1,272 @@
+// Copies SQLite's log into the database beside the event loop, in a thread, so that the log can always be begun anew.
+import { Clock, type Context, Data, Deferred, Effect, Exit, FiberId, Layer } from "effect"
+import { createRequire } from "node:module"
+import { Worker } from "node:worker_threads"
+import { autocheckpointFrames, Database } from "../src/store/Sql.ts"
+import { FiberRegister, noteTrouble, supervised, type Watch } from "./FiberStatus.ts"
+
+/** A busy log grows by some 4 MB in this time; asking SQLite costs 2 µs. */
+const lookEveryMs = 200
+/** Between two attempts that a reader in another process keeps from coming to an end. */
+const restMsMax = 2000
+/** From here on it is worth the work: 4 MB, in frames of one page. */
+const framesMin = 1000
+/** So few are left to the pass during which no commit is made: 1 MB. */
+const framesFew = 256
+/** For so long commits wait for the last pass; on a disk that is slower the next attempt may be luckier. */
+const holdMsMax = 250
+/** Where commits step in while the thread cannot copy: 64 MB, which the file of the log keeps anyway. */
+const framesHelpless = 16_384
+/** Threads that end one after the other without having copied anything; after these it is done without. */
+const threadsMax = 3
+
+/** Frames in the log, and how many of them are in the database already. */
+interface Standing {
+  readonly frames: number
+  readonly copied: number
+}
+type Reply = { readonly standing: Standing } | { readonly error: string }
+
+/** SQLite in the thread could not do it; the thread goes on. */
+class CopyFailed extends Data.TaggedError("CopyFailed")<{ readonly message: string }> {}
+class ThreadEnded extends Data.TaggedError("ThreadEnded")<{ readonly message: string }> {}
+
+/**
+ * What the thread runs, as text: a file of its own would have another place and language in a checkout and in the
+ * bundle. Its connection stands only while there is something to copy, so that none outlives a `reopen` for long.
+ */
+const program = `
+const { parentPort, workerData } = require("node:worker_threads")
+const Sqlite = require(workerData.library)
+let db
+const none = { frames: 0, copied: 0 }
+const commands = {
+  copy() {
+    if (db === undefined) {
+      db = new Sqlite(workerData.file, { fileMustExist: true })
+      db.pragma("synchronous = FULL")
+    }
+    const [{ log, checkpointed }] = db.pragma("wal_checkpoint(PASSIVE)")
+    return { frames: log, copied: checkpointed }
+  },
+  close() {
+    if (db !== undefined) db.close()
+    db = undefined
+    return none
+  }
+}
+parentPort.on("message", (command) => {
+  try {
+    parentPort.postMessage({ standing: commands[command]() })
+  } catch (cause) {
+    parentPort.postMessage({ error: String(cause) })
+  }
+})
+parentPort.postMessage({ standing: none })
+`
+
+type Answer = Deferred.Deferred<Standing, CopyFailed | ThreadEnded>
+
+/** One thread; only the checkpointer's fiber asks it. */
+class Thread {
+  private readonly worker: Worker
+  private readonly awaited: Array<Answer> = []
+  private cause = "it ended by itself"
+  hasEnded = false
+  /** Its first word, once the library is loaded. */
+  readonly ready: Answer
+
+  constructor(library: string, file: string) {
+    this.ready = this.expect()
+    this.worker = new Worker(program, {
+      eval: true,
+      workerData: { library, file },
+      // Neither loaders nor settings of this process: the text needs none of them, and they take memory.
+      execArgv: [],
+      env: {},
+      // The pages are SQLite's; with these limits a thread takes 9 MB in all.
+      resourceLimits: { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1 }
+    })
+    this.worker.on("message", (reply: Reply) =>
+      this.settle("error" in reply ? Exit.fail(new CopyFailed({ message: reply.error })) : Exit.succeed(reply.standing))
+    )
+    this.worker.on("error", (cause) => {
+      this.cause = String(cause)
+    })
+    this.worker.on("exit", () => {
+      this.hasEnded = true
+      while (this.awaited.length > 0) this.settle(Exit.fail(this.ended()))
+    })
+  }
+
+  private ended(): ThreadEnded {
+    return new ThreadEnded({ message: `the thread that copies the log ended: ${this.cause}` })
+  }
+
+  private expect(): Answer {
+    const answer: Answer = Deferred.unsafeMake(FiberId.none)
+    this.awaited.push(answer)
+    return answer
+  }
+
+  private settle(exit: Exit.Exit<Standing, CopyFailed | ThreadEnded>): void {
+    const answer = this.awaited.shift()
+    if (answer !== undefined) Deferred.unsafeDone(answer, exit)
+  }
+
+  /** The answer comes even if nobody waits for it any more; the next question is answered after it. */
+  readonly ask = (command: "copy" | "close"): Effect.Effect<Answer, ThreadEnded> =>
+    Effect.suspend(() => {
+      if (this.hasEnded) return Effect.fail(this.ended())
+      const answer = this.expect()
+      this.worker.postMessage(command)
+      return Effect.succeed(answer)
+    })
+
+  /** After what SQLite is doing; the thread's connection is closed by then. */
+  readonly end: Effect.Effect<void> = Effect.promise(() => this.worker.terminate())
+}
+
+interface Tools {
+  readonly database: Context.Tag.Service<typeof Database>
+  /** Path of better-sqlite3, which the thread loads by itself. */
+  readonly library: string
+  readonly watch: Watch
+  /** Started when there is something to copy for the first time. */
+  thread: Thread | undefined
+  /** Threads that ended since the last pass that worked. */
+  threadsLost: number
+  /** Frames that are in the log alone, as of the last look. */
+  behind: number
+}
+
+/** As of now and without any work; undefined where SQLite does not tell: in a transaction, or without a connection. */
+const standingOf = ({ database }: Tools): Effect.Effect<Standing | undefined, CopyFailed> =>
+  Effect.try({
+    try: () => {
+      const db = database.handle()
+      if (!db.open || db.inTransaction) return undefined
+      const [found] = db.pragma("wal_checkpoint(NOOP)") as ReadonlyArray<{ log: number; checkpointed: number }>
+      return found && { frames: found.log, copied: found.checkpointed }
+    },
+    catch: (cause) => new CopyFailed({ message: String(cause) })
+  })
+
+/** As before there were threads: whoever commits also copies. For good, because what is missing now is missing later. */
+const goWithout = (tools: Tools, message: string) =>
+  Effect.gen(function* () {
+    tools.database.autocheckpoint(autocheckpointFrames)
+    noteTrouble(tools.watch, message, yield* Clock.currentTimeMillis)
+    tools.watch.state = "parked"
+    yield* Effect.logWarning(
+      "the database's log is copied between commits, which holds everything else up a little"
+    ).pipe(Effect.annotateLogs({ cause: message }))
+    return yield* Effect.never
+  })
+
+const threadOf = (tools: Tools) =>
+  Effect.gen(function* () {
+    if (tools.thread?.hasEnded === false) return tools.thread
+    const { database, library } = tools
+    const thread = yield* Effect.try({
+      try: () => (tools.thread = new Thread(library, database.filename)),
+      catch: (cause) => new ThreadEnded({ message: `no thread can copy the log: ${String(cause)}` })
+    })
+    yield* Deferred.await(thread.ready)
+    return thread
+  }).pipe(Effect.catchAll(({ message }) => goWithout(tools, message)))
+
+/** While nobody commits, the thread can come to the end of the log; then the next commit begins it anew. */
+const lastPass = ({ database }: Tools, thread: Thread) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => database.hold(true)),
+    () => Effect.tap(thread.ask("copy"), (answer) => Effect.timeoutOption(Deferred.await(answer), holdMsMax)),
+    () => Effect.sync(() => database.hold(false))
+  ).pipe(Effect.flatMap(Deferred.await))
+
+const passes = (tools: Tools, thread: Thread, before: Standing) =>
+  Effect.gen(function* () {
+    let { copied } = before
+    let left = Number.POSITIVE_INFINITY
+    for (;;) {
+      const done = yield* Effect.flatMap(thread.ask("copy"), Deferred.await)
+      tools.threadsLost = 0
+      tools.database.autocheckpoint(0)
+      // A reader still needs the pages as they are; holding up commits would not help.
+      if (done.copied <= copied) return done
+      const { frames } = (yield* standingOf(tools)) ?? done
+      const leftBefore = left
+      left = frames - done.copied
+      // At its end, or even begun anew meanwhile.
+      if (left <= 0) return done
+      // Each pass leaves what was committed during it. A writer that is as fast as the copying is made to wait.
+      if (left <= framesFew || left > leftBefore / 2) break
+      copied = done.copied
+    }
+    return yield* lastPass(tools, thread)
+  }).pipe(
+    // At shutdown the thread ends as a whole, and nobody waits for what it does.
+    Effect.onExit((exit) =>
+      Exit.isInterrupted(exit) ? Effect.void : Effect.ignore(Effect.flatMap(thread.ask("close"), Deferred.await))
+    ),
+    Effect.tapErrorTag("ThreadEnded", ({ message }) =>
+      ++tools.threadsLost < threadsMax ? Effect.void : goWithout(tools, message)
+    )
+  )
+
+/**
+ * What fails here is no reason to refuse a report: that is for the Journal to say, whose commits go to the same disk.
+ * A thread that never can is no reason to let the log grow without end, though.
+ */
+const noted = (tools: Tools, { message }: CopyFailed) =>
+  Effect.map(Clock.currentTimeMillis, (now) => {
+    noteTrouble(tools.watch, `the log cannot be copied: ${message}`, now)
+    tools.database.autocheckpoint(framesHelpless)
+    return 0
+  })
+
+/** Copies what is in the log; gives how far it came, 0 when it failed. */
+const emptied = (tools: Tools, before: Standing) =>
+  threadOf(tools).pipe(
+    Effect.flatMap((thread) => passes(tools, thread, before)),
+    Effect.map(({ copied }) => copied),
+    Effect.catchTag("CopyFailed", (failure) => noted(tools, failure))
+  )
+
+const watchLog = (tools: Tools) =>
+  Effect.gen(function* () {
+    let restMs = lookEveryMs
+    for (;;) {
+      yield* Effect.sleep(restMs)
+      const log = yield* Effect.catchAll(standingOf(tools), (failure) => Effect.as(noted(tools, failure), undefined))
+      tools.behind = log === undefined ? tools.behind : log.frames - log.copied
+      if (log === undefined || log.frames < framesMin || log.copied === log.frames) {
+        restMs = lookEveryMs
+        continue
+      }
+      // A reader lets nothing be copied until it has ended, and nobody tells when that is.
+      restMs = (yield* emptied(tools, log)) > log.copied ? lookEveryMs : Math.min(restMsMax, restMs * 2)
+    }
+  })
+
+/** `library` is the path of better-sqlite3, or what stands in for it. */
+const makeWith = (library: string) =>
+  Effect.gen(function* () {
+    const database = yield* Database
+    // In memory there is no log.
+    if (database.filename === ":memory:") return
+    const register = yield* FiberRegister
+    const watch = register.register("Checkpointer", () => tools.behind, 0)
+    const tools: Tools = { database, library, watch, thread: undefined, threadsLost: 0, behind: 0 }
+    yield* Effect.acquireRelease(
+      Effect.sync(() => database.autocheckpoint(0)),
+      () => Effect.sync(() => database.autocheckpoint(autocheckpointFrames))
+    )
+    // The service's own connection shall be the last one: its end copies what is left and removes the log.
+    yield* Effect.addFinalizer(() => tools.thread?.end ?? Effect.void)
+    yield* Effect.forkScoped(supervised(watch, Effect.orDie(watchLog(tools))))
+  })
+
+export const layerWith = (library: string) => Layer.scopedDiscard(makeWith(library))
+
+export const layer = layerWith(createRequire(import.meta.url).resolve("better-sqlite3"))
