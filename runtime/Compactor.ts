@@ -131,8 +131,9 @@ const settleFold = ({ marks }: Tools, mark: Mark, from: FoldedTier, { damaged, w
   }
 }
 
-/** Work on one node, which may give way at its yields. */
-type Job = () => Generator<void, unknown>
+/** Work on one node, which may give way between its steps; a seal is done in one. */
+type Job = () => Iterator<void, unknown>
+const noSteps: Iterator<void, unknown> = { next: () => ({ done: true, value: undefined }) }
 
 /** What is due now, seals first: rows that are not sealed hold up the journal, chunks hold up nothing. */
 const dueJobs = (tools: Tools, now: number): ReadonlyArray<Job> => {
@@ -143,8 +144,9 @@ const dueJobs = (tools: Tools, now: number): ReadonlyArray<Job> => {
     const mark = tools.marks.of(actor.id)
     if (mark.isBusy) continue
     if (isSealDue(actor, now, graceMs)) {
-      seals.push(function* () {
+      seals.push(() => {
         sealNode(tools, actor, mark, now)
+        return noSteps
       })
       continue
     }
@@ -159,7 +161,7 @@ const dueJobs = (tools: Tools, now: number): ReadonlyArray<Job> => {
 }
 
 /** Runs a job without giving way. */
-const atOnce = <A>(steps: Generator<void, A>): A => {
+const atOnce = <A>(steps: Iterator<void, A>): A => {
   for (;;) {
     const step = steps.next()
     if (step.done === true) return step.value

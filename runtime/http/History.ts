@@ -17,20 +17,24 @@ const atStorage = <A, E, R>(read: Effect.Effect<A, E, R>) =>
 export const layer = HttpApiBuilder.group(Api, "history", (handlers) =>
   Effect.gen(function* () {
     const reads = yield* HistoryReads
-    return handlers
-      // Written out as it is: encoding two thousand points by their Schema would cost ten times the read.
-      .handleRaw("history", ({ urlParams }) =>
-        Effect.flatMap(CurrentViewer, (viewer) => reads.history(viewer, urlParams)).pipe(
-          Effect.map((answer) => HttpServerResponse.text(JSON.stringify(answer), { contentType: "application/json" })),
-          atStorage,
-          Effect.catchTag("StorageUnavailable", () => Effect.fail(unreadable()))
+    return (
+      handlers
+        // Written out as it is: encoding two thousand points by their Schema would cost ten times the read.
+        .handleRaw("history", ({ urlParams }) =>
+          Effect.flatMap(CurrentViewer, (viewer) => reads.history(viewer, urlParams)).pipe(
+            Effect.map((answer) =>
+              HttpServerResponse.text(JSON.stringify(answer), { contentType: "application/json" })
+            ),
+            atStorage,
+            Effect.catchTag("StorageUnavailable", () => Effect.fail(unreadable()))
+          )
         )
-      )
-      .handle("online", ({ urlParams }) =>
-        Effect.flatMap(CurrentViewer, (viewer) => reads.online(viewer, urlParams)).pipe(
-          atStorage,
-          Effect.catchTag("StorageUnavailable", () => Effect.fail(unreadable()))
+        .handle("online", ({ urlParams }) =>
+          Effect.flatMap(CurrentViewer, (viewer) => reads.online(viewer, urlParams)).pipe(
+            atStorage,
+            Effect.catchTag("StorageUnavailable", () => Effect.fail(unreadable()))
+          )
         )
-      )
+    )
   })
 )

@@ -58,8 +58,7 @@ export const inHistory = <A, E, R>(
   const { clock = new ManualClock(epoch) } = options
   return body.pipe(
     Effect.provideService(Hands, clock),
-    Effect.provide(keeping(options.limits)),
-    Effect.provide(engine(options)),
+    Effect.provide(keeping(options.limits).pipe(Layer.provideMerge(engine(options)))),
     Effect.withClock(clock)
   )
 }
