@@ -20,16 +20,20 @@ const sizes = { MB: 1e6, GB: 1e9, TB: 1e12 } as const
 const keepMinMs = units.h
 const keepMaxMs = 3660 * units.d
 const bytesMin = 10e6
+/** Below this the smallest share of the whole would be less than a tier can do with. */
+const wholeMin = 100e6
 
-/** "10GB", "500 MB", "1.5TB": decimal units, at least 10 MB. */
-export const parseBytes = (text: string): Either.Either<number, string> => {
+const parseSize = (text: string, least: number): Either.Either<number, string> => {
   const match = /^(\d+(?:\.\d+)?)\s*(MB|GB|TB)$/i.exec(text.trim())
   const unit = match?.[2]?.toUpperCase() as keyof typeof sizes | undefined
   const bytes = unit === undefined ? 0 : Number(match?.[1]) * sizes[unit]
-  return bytes >= bytesMin && bytes <= 1e15
+  return bytes >= least && bytes <= 1e15
     ? Either.right(Math.floor(bytes))
-    : Either.left("must be a size of at least 10MB, such as 500MB or 10GB")
+    : Either.left(`must be a size of at least ${least / 1e6}MB, such as 500MB or 10GB`)
 }
+
+/** Of all tiers together: "10GB", "500 MB", "1.5TB"; decimal units, at least 100 MB. */
+export const parseBytes = (text: string): Either.Either<number, string> => parseSize(text, wholeMin)
 
 /** "24h", "7d", or with bytes of its own: "24h, 3GB". */
 export const parseTier = (text: string): Either.Either<TierSetting, string> => {
@@ -42,14 +46,14 @@ export const parseTier = (text: string): Either.Either<TierSetting, string> => {
   }
   return size === undefined
     ? Either.right({ keepMs, maxBytes: undefined })
-    : Either.map(parseBytes(size), (maxBytes) => ({ keepMs, maxBytes }))
+    : Either.map(parseSize(size, bytesMin), (maxBytes) => ({ keepMs, maxBytes }))
 }
 
 /**
- * Shares of the whole for tiers without bytes of their own. They follow what 1,000 usual nodes need at the default
+ * Hundredths of the whole for tiers without bytes of their own. They follow what 1,000 usual nodes need at the default
  * days: 1 of raw, 1.3 of minutes, 0.5 of quarters, 1 of hours.
  */
-const shares: Record<Tier, number> = { raw: 0.27, minute: 0.34, quarter: 0.13, hour: 0.26 }
+const shares: Record<Tier, number> = { raw: 27, minute: 34, quarter: 13, hour: 26 }
 
 export const limitsOf = (tiers: Record<Tier, TierSetting>, bytes: number): HistoryLimits => {
   const own = tierNames.filter((tier) => tiers[tier].maxBytes !== undefined)

@@ -108,10 +108,10 @@ const history = Layer.mergeAll(HistoryReads.layer, HistoryRetention.layer, Reten
   Layer.provideMerge(Layer.mergeAll(HistoryMarks.layer, ServiceRuns.layer))
 )
 
-const engine = Layer.mergeAll(Intake.layer, FrontBoard.layer, Readiness.layer, history).pipe(
+const engine = Layer.mergeAll(Intake.layer, FrontBoard.layer, Readiness.layer, Checkpointer.layer, history).pipe(
   Layer.provideMerge(NodeSupervisor.layer),
   Layer.provideMerge(Replay.layer),
-  Layer.provideMerge(Layer.mergeAll(Journal.layer, Checkpointer.layer, NodeRoster.layer)),
+  Layer.provideMerge(Layer.mergeAll(Journal.layer, NodeRoster.layer)),
   Layer.provideMerge(FiberRegister.layer)
 )
 

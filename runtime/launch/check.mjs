@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process"
 import { existsSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
-import { judge } from "./effect.mjs"
+import { judge, projectOf } from "./effect.mjs"
 import { elapsed, install, requireNode, root } from "./install.mjs"
 
 // Two cores are the smallest machine this is meant for; more processes at once would only take turns.
@@ -26,7 +26,7 @@ const run = (script, ...args) =>
   })
 
 const effect = async () => {
-  const args = ["diagnostics", "--project", "tsconfig.json", "--severity", "error", "--format", "json"]
+  const args = ["diagnostics", "--project", projectOf(cache), "--severity", "error", "--format", "json"]
   const { stdout, output } = await run("@effect/language-service/cli.js", ...args)
   return stdout === "" ? { ok: false, output } : judge(stdout)
 }

@@ -1,7 +1,29 @@
 // Owns the reading of Effect's own diagnostics: which of them fail the check. Severities stand in tsconfig.json.
-import { readFileSync } from "node:fs"
-import { relative, sep } from "node:path"
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join, relative, sep } from "node:path"
 import { root } from "./install.mjs"
+
+const FOLDERS = ["schema", "src", "runtime", "test", "bench"]
+// The page runs no Effect, and is checked by its own compiler.
+const isLeft = (path) => /^(src|test)\/web\//.test(path)
+const usesEffect = (path) => /from "(effect|@effect\/)/.test(readFileSync(join(root, path), "utf8"))
+
+/**
+ * Writes a project of the files that use Effect and gives its path. The diagnostics take longer than all other checks
+ * together and find nothing in the rest: clock, timers and environment there are the architecture test's.
+ */
+export const projectOf = (cache) => {
+  const files = FOLDERS.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true })
+      .map((name) => `${folder}/${name.split(sep).join("/")}`)
+      .filter((path) => path.endsWith(".ts") && !isLeft(path) && usesEffect(path))
+  )
+  mkdirSync(join(cache, "effect"), { recursive: true })
+  const project = join(cache, "effect/tsconfig.json")
+  const paths = files.map((path) => join(root, path))
+  writeFileSync(project, JSON.stringify({ extends: join(root, "tsconfig.json"), files: paths, include: [] }))
+  return project
+}
 
 // Programs outside the server own their clock, timers and environment: they run on plain Node, not inside Effect.
 const PLAIN_NODE = /^(test|bench|src\/agent)\//

@@ -129,9 +129,13 @@ describe("a setting", () => {
     ["WATCHPOST_LOCAL_NODE", "OFF", { localNode: false }],
     ["WATCHPOST_LOCAL_NODE", " on ", { localNode: true }],
     ["WATCHPOST_HISTORY_RAW", "48h", historyWith({ raw: { keepMs: 2 * day, maxBytes: 2.7e9 } })],
-    ["WATCHPOST_HISTORY_RAW", " 1D ,  3 gb ", historyWith({ raw: { keepMs: day, maxBytes: 3e9 } })],
+    [
+      "WATCHPOST_HISTORY_RAW",
+      " 1D ,  2.7 gb ",
+      historyWith({ raw: { keepMs: day, maxBytes: 2.7e9 }, minute: { keepMs: 7 * day, maxBytes: 3.4e9 } })
+    ],
     ["WATCHPOST_HISTORY_MINUTE", "1h", historyWith({ minute: { keepMs: day / 24, maxBytes: 3.4e9 } })],
-    ["WATCHPOST_HISTORY_QUARTER", "90d, 500MB", historyWith({ quarter: { keepMs: 90 * day, maxBytes: 5e8 } })],
+    ["WATCHPOST_HISTORY_QUARTER", "90d, 1300MB", historyWith({ quarter: { keepMs: 90 * day, maxBytes: 1.3e9 } })],
     ["WATCHPOST_HISTORY_HOUR", "3660d", historyWith({ hour: { keepMs: 3660 * day, maxBytes: 2.6e9 } })],
     [
       "WATCHPOST_HISTORY_BYTES",
@@ -224,16 +228,22 @@ describe("the program", { timeout: 60_000 }, () => {
   })
 
   it("ends with one line when its folder, its database or its key cannot be used, and harms none of them", async () => {
-    const [plainFile, folder, letter, key] = [makeHome(), makeHome(), makeHome(), makeHome()]
+    const [plainFile, folder, letter, key, lost] = [makeHome(), makeHome(), makeHome(), makeHome(), makeHome()]
+    const used = start(key)
+    await used.url
+    used.kill("SIGTERM")
+    await used.ended
     writeFileSync(join(plainFile, "file"), "")
     mkdirSync(databaseOf(folder))
     writeFileSync(databaseOf(letter), "dear administrator, ".repeat(500))
     writeFileSync(join(key, "secret.key"), "too short")
+    writeFileSync(join(lost, "secret.key"), readFileSync(join(key, "secret.key")))
 
     expect(await complaint(join(plainFile, "file"))).toContain("the data folder")
-    expect(await complaint(folder)).toContain("the database cannot be opened")
-    expect(await complaint(letter)).toContain("file is not a database")
+    expect(await complaint(folder)).toContain("EISDIR")
+    expect(await complaint(letter)).toContain("it is not a SQLite database. Nothing was changed.")
     expect(await complaint(key)).toContain("32-byte key")
+    expect(await complaint(lost)).toContain("the key beside it says that it was in use")
     expect(readFileSync(databaseOf(letter), "utf8")).toBe("dear administrator, ".repeat(500))
     expect(readFileSync(join(key, "secret.key"), "utf8")).toBe("too short")
   })

@@ -17,20 +17,20 @@ describe("a size", () => {
   it.each(["", " ", "10", "10 B", "10KB", "10GiB", "10 G", "GB", "-1GB", "+1GB", "1,5GB", "1e3GB", ".5GB", "1.GB"])(
     "cannot be written %j",
     (text) => {
-      expect(parseBytes(text)).toEqual(Either.left("must be a size of at least 10MB, such as 500MB or 10GB"))
+      expect(parseBytes(text)).toEqual(Either.left("must be a size of at least 100MB, such as 500MB or 10GB"))
     }
   )
 
-  it.each(["0GB", "9.99MB", "0.009GB", "1001TB", `${"9".repeat(400)}TB`])("cannot be %s", (text) => {
+  it.each(["0GB", "99.99MB", "0.09GB", "1001TB", `${"9".repeat(400)}TB`])("cannot be %s", (text) => {
     expect(Either.isLeft(parseBytes(text))).toBe(true)
   })
 
   it.each([
-    ["10MB", 10_000_000],
+    ["100MB", 100_000_000],
     ["10GB", 10_000_000_000],
     [" 500 mb ", 500_000_000],
     ["1.5TB", 1_500_000_000_000],
-    ["0.0105GB", 10_500_000],
+    ["0.1005GB", 100_500_000],
     ["1000TB", 1e15]
   ])("may be %j, which is %d bytes", (text, bytes) => {
     expect(parseBytes(text)).toEqual(Either.right(bytes))
@@ -38,7 +38,7 @@ describe("a size", () => {
 
   it("is a whole number of bytes, however many decimals it has", () => {
     fc.assert(
-      fc.property(fc.integer({ min: 10, max: 999 }), fc.nat(999_999_999), (whole, part) => {
+      fc.property(fc.integer({ min: 100, max: 999 }), fc.nat(999_999_999), (whole, part) => {
         const bytes = Either.getOrThrow(parseBytes(`${whole}.${part}MB`))
 
         expect(Number.isInteger(bytes)).toBe(true)
@@ -99,7 +99,7 @@ describe("the bytes of the whole", () => {
       hour: { keepMs: 400 * day, maxBytes: 2.6e9 }
     })
     fc.assert(
-      fc.property(fc.integer({ min: 10e6, max: 1e15 }), (bytes) => {
+      fc.property(fc.integer({ min: 100e6, max: 1e15 }), (bytes) => {
         const sum = bytesOf(limitsOf(settingsOf({}), bytes))
 
         expect(sum).toBeLessThanOrEqual(bytes)
@@ -108,10 +108,16 @@ describe("the bytes of the whole", () => {
     )
   })
 
-  it("do not touch a tier that has bytes of its own", () => {
-    const limits = limitsOf(settingsOf({ raw: 20e6, hour: 7e9 }), 10e9)
+  it("leave a tier the bytes of its own, and the others what is left, in the same proportions", () => {
+    const limits = limitsOf(settingsOf({ raw: 600e6, hour: 4.7e9 }), 10e9)
 
-    expect(tierNames.map((tier) => limits[tier].maxBytes)).toEqual([20e6, 3.4e9, 1.3e9, 7e9])
-    expect(bytesOf(limits)).toBe(11.72e9)
+    expect(tierNames.map((tier) => limits[tier].maxBytes)).toEqual([600e6, 3.4e9, 1.3e9, 4.7e9])
+    expect(bytesOf(limits)).toBe(10e9)
+  })
+
+  it("are exceeded only where tiers claim more than there is; the others then get the least one can do with", () => {
+    const limits = limitsOf(settingsOf({ raw: 2e9, hour: 9e9 }), 10e9)
+
+    expect(tierNames.map((tier) => limits[tier].maxBytes)).toEqual([2e9, 10e6, 10e6, 9e9])
   })
 })
