@@ -40,6 +40,7 @@ export const logoOf = (text: string): Either.Either<string, string> => {
   if (!pictures.some((form) => form.test(logo))) {
     return Either.left("must be a path of this site, an http or https address, or a data:image/...;base64, picture")
   }
+  if (/^http/i.test(logo) && !URL.canParse(logo)) return Either.left("is not an address: check its host and port")
   return lineOf(logo, logoBytesMax)
 }
 

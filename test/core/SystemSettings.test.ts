@@ -125,6 +125,12 @@ describe("a body of settings", () => {
     for (const logo_url of right) expect(patch({ logo_url })).toEqual({ brand: { logo_url } })
   })
 
+  it("never takes an address that no browser can read as a logo", () => {
+    for (const logo of ["https://data:https:", "http://host:99999/x.png", "https://a b/x.png", "https://[::1/x.png"]) {
+      expect(Either.isLeft(logoOf(logo))).toBe(true)
+    }
+  })
+
   it("never takes a logo that a browser would look for at another host by a path, or would run", () => {
     const piece = fc.constantFrom(
       "/",
