@@ -12,11 +12,22 @@ import { programFile, serverFile, sizeOf, startProgram } from "../Workshop.ts"
 import { unfolded } from "./Filling.ts"
 import { dropping, droppedHours } from "./Room.ts"
 
+/** What held the loop between two looks, milliseconds. */
+export interface Turn {
+  /** Without the time in which other processes had the cores. */
+  readonly heldMs: number
+  /** Computing; the rest waited for the disk. */
+  readonly cpuMs: number
+  /** Standing ready while others had the cores. */
+  readonly queuedMs: number
+}
+
 /** Since the last time it was asked for. */
 export interface Blocks {
   /** Longest delay of a due timer beyond its own millisecond. */
   readonly maxMs: number
   readonly p99Ms: number
+  readonly longest: Turn
 }
 
 const warmupMs = 2 * intervalMs
@@ -111,12 +122,19 @@ export const block = async (home: string, fleet: Fleet, seconds: number): Promis
   await Promise.all([stop(service.child), kill(load)])
   const now = counts(home)
   const sealed = now.sealed - before.sealed
-  const told = ({ maxMs, p99Ms }: Blocks): string => `${maxMs.toFixed(1)} ms, 99 of 100 below ${p99Ms.toFixed(1)} ms`
+  const told = ({ longest, maxMs, p99Ms }: Blocks): string =>
+    `${longest.heldMs.toFixed(1)} ms (computing ${longest.cpuMs.toFixed(1)}); with waiting for a core ${maxMs.toFixed(1)} ms, 99 of 100 below ${p99Ms.toFixed(1)} ms`
   return {
-    figures: [{ name: "history.block_ms", value: Math.max(without.maxMs, beside.maxMs, after.maxMs), unit: "ms" }],
+    figures: [
+      {
+        name: "history.block_ms",
+        value: Math.max(...[without, beside, after].map(({ longest }) => longest.heldMs)),
+        unit: "ms"
+      }
+    ],
     notes: [
       `${fleet.count} nodes every ${intervalMs / 1000} s for ${seconds} s: ${found.sent} reports, ${found.refused} refused, answers within ${found.p99.toFixed(1)} ms (99 of 100); ${sealed} stretches sealed, ${now.folded - before.folded} folds (${folds} waited), ${before.raw + sealed - now.raw} chunks dropped (${droppedHours} h too old); generator and backup on the same cores`,
-      `longest block before the backup ${told(without)}; beside it ${told(beside)}; after it ${told(after)}; of a process that only waited, throughout: ${told({ maxMs: idle.max / 1e6 - 1, p99Ms: idle.percentile(99) / 1e6 - 1 })}`,
+      `longest block before the backup ${told(without)}; beside it ${told(beside)}; after it ${told(after)}; of a process that only waited, throughout: ${(idle.max / 1e6 - 1).toFixed(1)} ms, 99 of 100 below ${(idle.percentile(99) / 1e6 - 1).toFixed(1)} ms`,
       `watchpost backup: ${fate}; the log had grown to ${(logBytes / 1e6).toFixed(0)} MB by its end`
     ]
   }

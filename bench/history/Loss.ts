@@ -13,6 +13,8 @@ const queriesPerSec = 20
 /** A service under full load answers slower than it is asked; beyond this the next ones are left out and counted. */
 const waitingMax = 40
 const pairs = 8
+/** Each range until its code is compiled, as in a service that has run for a while. */
+const warmupAsks = 100
 
 /** Asks at its moments until it is stopped, whatever the answers do. */
 const asking = (asker: Asker) => {
@@ -49,6 +51,7 @@ export const loss = async (home: string, fleet: Fleet, { series }: FillResult, s
   await message(load, 30_000, "the generator")
   const asker = new Asker(service.port, series, waitingMax)
   await asker.signIn()
+  for (let i = 0; i < warmupAsks; i++) for (const range of askedRanges) await asker.ask(range)
   const measureMs = (seconds * 1000) / (pairs * 2)
   const seen = { asked: 0, left: 0, taken: [] as Array<number> }
   const perCpu = { plain: [] as Array<number>, asked: [] as Array<number> }

@@ -76,5 +76,20 @@ export const onlinePoints = (range: OnlineRange, { fromMs }: Span, facts: Online
   })
 }
 
+const digits = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, "0"))
+/** The day written last: an answer has up to two thousand instants, most of them on one day. */
+let dayKnown = Number.NaN
+let dayText = ""
+
 /** RFC 3339 in whole seconds, as the contract writes times of buckets. */
-export const isoSeconds = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
+export const isoSeconds = (ms: number): string => {
+  const sec = Math.floor(ms / 1000)
+  const day = Math.floor(sec / 86_400)
+  if (day !== dayKnown) {
+    dayText = new Date(day * 86_400_000).toISOString().slice(0, 11)
+    dayKnown = day
+  }
+  const ofDay = sec - day * 86_400
+  const minutes = Math.floor(ofDay / 60)
+  return `${dayText}${digits[Math.floor(minutes / 60)]}:${digits[minutes % 60]}:${digits[ofDay % 60]}Z`
+}

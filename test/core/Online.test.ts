@@ -245,3 +245,16 @@ describe("an outage of this service", () => {
     )
   })
 })
+
+describe("an instant on the wire", () => {
+  it("is written in whole seconds of UTC, in whatever order instants are asked for", () => {
+    const instant = fc.integer({ min: -1e13, max: 1e14 })
+    fc.assert(
+      fc.property(fc.array(fc.tuple(instant, fc.nat(172_800_000)), { maxLength: 20 }), (pairs) => {
+        for (const ms of pairs.flatMap(([first, later]) => [first, first + later, first])) {
+          expect(isoSeconds(ms)).toBe(`${new Date(ms).toISOString().slice(0, 19)}Z`)
+        }
+      })
+    )
+  })
+})
