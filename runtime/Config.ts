@@ -19,6 +19,8 @@ export interface Settings {
   readonly localNode: boolean
   /** Days and bytes of each tier of history. */
   readonly history: HistoryLimits
+  /** How long five-minute traffic facts are kept. */
+  readonly trafficKeepMs: number
 }
 
 /** The settings of this process. */
@@ -45,7 +47,12 @@ export const catalogue = [
   ["WATCHPOST_HISTORY_MINUTE", "7d", "How long history by the minute is kept."],
   ["WATCHPOST_HISTORY_QUARTER", "45d", "How long history by the quarter-hour is kept."],
   ["WATCHPOST_HISTORY_HOUR", "400d", "How long history by the hour is kept."],
-  ["WATCHPOST_HISTORY_BYTES", "10GB", "Bytes of all tiers together; the oldest goes first."]
+  ["WATCHPOST_HISTORY_BYTES", "10GB", "Bytes of all tiers together; the oldest goes first."],
+  [
+    "WATCHPOST_TRAFFIC_RETENTION_DAYS",
+    "90",
+    "Days that five-minute traffic facts are kept; months outlive them, and no fact goes before its month is written."
+  ]
 ] as const
 
 const checked = <A, B>(self: Config.Config<A>, name: string, parse: (value: A) => Either.Either<B, string>) =>
@@ -100,6 +107,14 @@ const parseSwitch = (text: string): Either.Either<boolean, string> => {
   return word === "on" || word === "off" ? Either.right(word === "on") : Either.left("must be `on` or `off`")
 }
 
+/** Whole days, up to ten years, as with the tiers of history. */
+const parseDays = (text: string): Either.Either<number, string> => {
+  const days = /^\d{1,4}$/.test(text.trim()) ? Number(text) : 0
+  return days >= 1 && days <= 3660
+    ? Either.right(days * 86_400_000)
+    : Either.left("must be a whole number of days from 1 to 3660")
+}
+
 /** An empty value counts as unset, so that `NAME=` in a unit file means the default. */
 const text = (name: string) =>
   Config.string(name).pipe(Config.option, Config.map(Option.filter((value) => value.trim() !== "")))
@@ -133,6 +148,11 @@ export const settings: Config.Config<Settings> = Config.all({
     quarter: tier("WATCHPOST_HISTORY_QUARTER", "45d"),
     hour: tier("WATCHPOST_HISTORY_HOUR", "400d")
   }),
+  trafficKeepMs: checked(
+    withDefault("WATCHPOST_TRAFFIC_RETENTION_DAYS", "90"),
+    "WATCHPOST_TRAFFIC_RETENTION_DAYS",
+    parseDays
+  ),
   historyBytes: checked(withDefault("WATCHPOST_HISTORY_BYTES", "10GB"), "WATCHPOST_HISTORY_BYTES", parseBytes)
 }).pipe(
   Config.map(({ historyBytes, listen, tiers, ...rest }) => ({

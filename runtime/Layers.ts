@@ -20,10 +20,12 @@ import { finish } from "../src/store/Restoration.ts"
 import * as SessionStore from "../src/store/Sessions.ts"
 import { Settings } from "../src/store/Settings.ts"
 import * as Sql from "../src/store/Sql.ts"
+import * as TrafficStore from "../src/store/Traffic.ts"
 import { BundledVersion } from "./BundledVersion.ts"
 import * as Checkpointer from "./Checkpointer.ts"
 import * as Compactor from "./Compactor.ts"
 import { AppConfig } from "./Config.ts"
+import { CycleTotals } from "./CycleTotals.ts"
 import { FiberRegister } from "./FiberStatus.ts"
 import * as FrontBoard from "./FrontBoard.ts"
 import * as HistoryMarks from "./HistoryMarks.ts"
@@ -40,6 +42,7 @@ import * as Security from "./http/Security.ts"
 import * as HistoryHandlers from "./http/History.ts"
 import * as Server from "./http/Server.ts"
 import * as SystemHandlers from "./http/System.ts"
+import * as TrafficHandlers from "./http/Traffic.ts"
 import * as TrafficSettingsHandlers from "./http/TrafficSettings.ts"
 import { InstallId } from "./InstallId.ts"
 import * as Intake from "./Intake.ts"
@@ -47,11 +50,19 @@ import * as Journal from "./Journal.ts"
 import * as LocalNode from "./LocalNode.ts"
 import { NodeRoster } from "./NodeRoster.ts"
 import * as NodeSupervisor from "./NodeSupervisor.ts"
+import { PercentileTable } from "./PercentileTable.ts"
 import { Readiness } from "./Readiness.ts"
 import * as Replay from "./Replay.ts"
 import * as Retention from "./Retention.ts"
 import * as ServiceRuns from "./ServiceRuns.ts"
 import * as Sessions from "./Sessions.ts"
+import { TrafficFeed } from "./TrafficFeed.ts"
+import { TrafficFigures } from "./TrafficFigures.ts"
+import { TrafficMonths } from "./TrafficMonths.ts"
+import { TrafficPlans } from "./TrafficPlans.ts"
+import { TrafficReads } from "./TrafficReads.ts"
+import { TrafficRebuild } from "./TrafficRebuild.ts"
+import * as TrafficRetention from "./TrafficRetention.ts"
 import { TrafficSettings } from "./TrafficSettings.ts"
 
 /** Built files stand beside the program; from a checkout they are in dist. */
@@ -87,7 +98,8 @@ const storage = Layer.unwrapEffect(
       Settings.layer,
       SessionStore.layer,
       JournalStore.layer,
-      HistoryStore.layer
+      HistoryStore.layer,
+      TrafficStore.layer
     )
     return Layer.mergeAll(stores, InstallId.layer(home)).pipe(
       // After the tables: a key says that the home is in use.
@@ -108,10 +120,19 @@ const history = Layer.mergeAll(HistoryReads.layer, HistoryRetention.layer, Reten
   Layer.provideMerge(Layer.mergeAll(HistoryMarks.layer, ServiceRuns.layer))
 )
 
-const engine = Layer.mergeAll(Intake.layer, FrontBoard.layer, Readiness.layer, Checkpointer.layer, history).pipe(
+/** Figures of the traffic ledger; all but the feed stand on what the actors commit. */
+const traffic = Layer.mergeAll(TrafficReads.layer, TrafficRebuild.layer, TrafficRetention.layer).pipe(
+  Layer.provideMerge(TrafficFigures.layer),
+  Layer.provideMerge(Layer.mergeAll(CycleTotals.layer, PercentileTable.layer, TrafficMonths.layer)),
+  Layer.provideMerge(TrafficPlans.layer)
+)
+
+const boards = Layer.mergeAll(Intake.layer, FrontBoard.layer, Readiness.layer, Checkpointer.layer)
+
+const engine = Layer.mergeAll(boards, history, traffic).pipe(
   Layer.provideMerge(NodeSupervisor.layer),
   Layer.provideMerge(Replay.layer),
-  Layer.provideMerge(Layer.mergeAll(Journal.layer, NodeRoster.layer)),
+  Layer.provideMerge(Layer.mergeAll(Journal.layer, NodeRoster.layer, TrafficFeed.layer)),
   Layer.provideMerge(FiberRegister.layer)
 )
 
@@ -122,6 +143,7 @@ const handlers = Layer.mergeAll(
   GroupHandlers.layer,
   NodeHandlers.layer,
   SystemHandlers.layer,
+  TrafficHandlers.layer,
   TrafficSettingsHandlers.layer
 )
 

@@ -5,14 +5,24 @@ import type { NodeReport } from "../schema/Report.ts"
 import type { UpdateManifest } from "../schema/Upgrade.ts"
 import type { Static } from "../schema/Static.ts"
 import { type Arrival, changesIn } from "../src/core/Details.ts"
+import { gapLimitMs } from "../src/core/Bucket.ts"
 import { flatten } from "../src/core/Flatten.ts"
 import { type Layout, layoutOf } from "../src/core/Layout.ts"
+import { type ClosedFact, ended, type OpenFact, openFactsOf } from "../src/core/Ledger.ts"
 import { labelOf } from "../src/core/Line.ts"
-import { checkpointOf, type Intern, type Message, type NodeState, type Outcome } from "../src/core/NodeState.ts"
-import { emptyView, type NodeView, type Shown, shownBy } from "../src/core/NodeView.ts"
+import {
+  checkpointOf,
+  type Intern,
+  intervalMs,
+  type Message,
+  type NodeState,
+  type Outcome
+} from "../src/core/NodeState.ts"
+import { emptyView, type NodeView, show, shownBy } from "../src/core/NodeView.ts"
 import { noUpgrade, requested, type UpgradeState } from "../src/core/Upgrade.ts"
 import { untitled } from "../src/store/Journal.ts"
 import { encoded } from "../src/core/VectorCode.ts"
+import type { TakeFacts } from "./FactSink.ts"
 import type { Journal } from "./Journal.ts"
 import type { Context } from "effect"
 
@@ -52,6 +62,7 @@ export interface Shared {
   scratch: Float64Array
   revision: number
   readonly renamed: (id: NodeId, hostname: string) => void
+  readonly facts: TakeFacts
 }
 
 export class NodeActor {
@@ -76,6 +87,8 @@ export class NodeActor {
   /** The upgrade task outlives a crash of the actor, though not one of the process. */
   private carried: UpgradeState = noUpgrade
   private readonly mailbox: Array<Mail> = []
+  /** Facts that are offered and not settled: neither open any more nor on disk yet. */
+  private readonly closing: Array<ReadonlyArray<ClosedFact>> = []
   /** Set while the node's fiber waits for its actor to end. */
   ended: ((why: Ended) => void) | undefined
   private readonly shared: Shared
@@ -109,12 +122,13 @@ export class NodeActor {
     this.state = state
     state.upgrade = this.carried
     this.carried = noUpgrade
+    this.closing.length = 0
     this.lastSeq = lastSeq
     this.settledSeq = lastSeq
     this.checkpointSeq = checkpointSeq
     this.sinceCheckpoint = 0
     this.status = "running"
-    if (vector !== undefined) this.publish(state.receivedAt, shownBy(state), vector)
+    if (vector !== undefined) show(this.view, state.receivedAt, shownBy(state), vector, ++this.shared.revision)
     if (state.statics !== undefined) this.publishStatics(state.statics, state.version)
     this.drain()
   }
@@ -141,25 +155,27 @@ export class NodeActor {
     return this.state?.window
   }
 
+  /**
+   * Per interface the fact of its open bucket as far as it got at `now`, and before it the facts that are not on disk
+   * yet; nothing while the node restarts. With a report in flight they are ahead of the disk by that report.
+   */
+  openFacts(now: number): ReadonlyArray<OpenFact> {
+    if (this.state?.ledger === undefined) return []
+    return [...this.closing.flat().map(ended), ...openFactsOf(this.state.ledger, now)]
+  }
+
   /** Offers a checkpoint of the published state when rows up to `seq` are not covered by one. */
   coverUpTo(seq: number): Cover {
     // Nobody knows its rows now; they are what it will be rebuilt from.
     if (this.state === undefined) return "away"
     if (this.checkpointSeq >= Math.min(this.lastSeq, seq)) return "covered"
-    const checkpoint = checkpointOf(this.state)
     // Only a quiet node: with a report in flight the state is ahead of the published vector.
-    if (checkpoint === undefined || this.settledSeq !== this.lastSeq) return "busy"
-    const { lastSeq, view } = this
-    const vector = encoded(view.vector)
+    const checkpoint = this.settledSeq === this.lastSeq ? checkpointOf(this.state) : undefined
+    if (checkpoint === undefined) return "busy"
+    const { id: nodeId, lastSeq, view } = this
+    const [vector, text] = [encoded(view.vector), JSON.stringify(checkpoint)]
     const taken = this.shared.journal.offer(
-      {
-        kind: "checkpoint",
-        seq: lastSeq,
-        nodeId: this.id,
-        receivedAt: view.receivedAt,
-        vector,
-        checkpoint: JSON.stringify(checkpoint)
-      },
+      { kind: "checkpoint", seq: lastSeq, nodeId, receivedAt: view.receivedAt, vector, checkpoint: text },
       (committed) => {
         if (committed) this.checkpointSeq = Math.max(this.checkpointSeq, lastSeq)
       }
@@ -196,12 +212,13 @@ export class NodeActor {
   private takeReport({ arrival, receivedAt, reply, report }: Mail & { _tag: "Report" }): void {
     const state = this.state as NodeState
     const { shared } = this
-    const changes = changesIn(state.details, state.layout, report, arrival)
+    const changes = changesIn(state.details, state.layout, report, arrival, gapLimitMs(intervalMs(state)))
     const layout = changes?.layout === undefined ? (state.layout as Layout) : layoutOf(changes.layout)
     if (shared.scratch.length < layout.size) shared.scratch = new Float64Array(layout.size * 2)
     const vector = shared.scratch
     flatten(vector, layout, report)
-    const { update, verdict } = shared.step(state, { _tag: "Sample", receivedAt, vector, changes }, shared.intern)
+    const outcome = shared.step(state, { _tag: "Sample", receivedAt, vector, changes }, shared.intern)
+    const { facts, update, verdict } = outcome
     const applied = verdict === "apply"
     if (verdict === "duplicate") {
       // The first copy may still wait for its commit; the repeat is acknowledged with it.
@@ -216,22 +233,26 @@ export class NodeActor {
         receivedAt,
         details: changes === undefined ? null : JSON.stringify(changes),
         isApplied: applied,
-        checkpoint: due ? JSON.stringify(checkpointOf(state)) : null
+        checkpoint: due ? JSON.stringify(checkpointOf(state)) : null,
+        facts: facts ?? null
       },
       vector,
       layout.size,
       (committed, written) => {
+        if (facts !== undefined) this.closing.splice(0, this.closing.indexOf(facts) + 1)
         if (!committed) return this.undo(reply)
         this.settledSeq = seq
         if (due) this.checkpointSeq = Math.max(this.checkpointSeq, seq)
         if (applied) {
           if (this.unsealed.push(seq) === 1) this.unsealedFrom = receivedAt
-          this.publish(receivedAt, shown, written)
+          show(this.view, receivedAt, shown, written, ++shared.revision)
         } else this.publishFaults(shown.faults)
         reply.acknowledge(update, applied)
+        if (facts !== undefined) shared.facts(this.id, facts)
       }
     )
     if (seq === 0) return this.undo(reply)
+    if (facts !== undefined) this.closing.push(facts)
     this.lastSeq = seq
     if (due) this.sinceCheckpoint = 0
   }
@@ -257,19 +278,6 @@ export class NodeActor {
   private undo(reply: Reply): void {
     reply.refuse()
     this.end({ _tag: "RolledBack" })
-  }
-
-  private publish(receivedAt: number, shown: Shown, vector: Float64Array): void {
-    const { view } = this
-    const { size } = shown.layout
-    if (view.vector.length !== size) view.vector = new Float64Array(size)
-    view.vector.set(vector.length === size ? vector : vector.subarray(0, size))
-    view.receivedAt = receivedAt
-    view.layout = shown.layout
-    view.details = shown.details
-    view.version = shown.version
-    view.faults = shown.faults
-    view.revision = ++this.shared.revision
   }
 
   /** A second agent's report changes no figure, but it is what tells of the second agent. */

@@ -6,6 +6,7 @@ import type { NodeFault } from "../schema/Node.ts"
 import { crashesInRow, restartDelayMs } from "../src/core/Backoff.ts"
 import type { NodeView } from "../src/core/NodeView.ts"
 import type { UpdateManifest } from "../schema/Upgrade.ts"
+import { FactSink } from "./FactSink.ts"
 import { FiberRegister, type Watch } from "./FiberStatus.ts"
 import { Journal } from "./Journal.ts"
 import { type Ended, NodeActor, parkAfter, type Shared } from "./NodeActor.ts"
@@ -215,7 +216,8 @@ const make = Effect.gen(function* () {
       intern: replay.intern,
       scratch: new Float64Array(scratchFirst),
       revision: 0,
-      renamed: (id, hostname) => roster.renamed(id, hostname)
+      renamed: (id, hostname) => roster.renamed(id, hostname),
+      facts: (yield* FactSink).take
     },
     fibers,
     startFiber: yield* FiberMap.runtime(fibers)(),

@@ -7,7 +7,7 @@ import { HistoryApi } from "./History.ts"
 import { NodesApi } from "./Nodes.ts"
 import { ReportingApi } from "./Reporting.ts"
 import { SystemApi } from "./System.ts"
-import { TrafficSettingsApi } from "./Traffic.ts"
+import { TrafficApi, TrafficSettingsApi } from "./Traffic.ts"
 
 /** Everything that the router answers; reports take the fast lane in front of it. */
 export class RoutedApi extends HttpApi.make("watchpost")
@@ -15,6 +15,7 @@ export class RoutedApi extends HttpApi.make("watchpost")
   .add(FrontApi)
   .add(HistoryApi)
   .add(TrafficSettingsApi)
+  .add(TrafficApi)
   .add(GroupsApi)
   .add(NodesApi)
   .add(SystemApi) {}

@@ -8,7 +8,7 @@ const gapIntervals = 3
 /** Milliseconds of valid coverage that a bucket needs for its rate to be a sample. */
 const sampleCoverageMs = 270_000
 /** Buckets that one pair may fill, 45 days: what lies further back is past the ledger's memory, its bytes stay old. */
-const bucketsMax = 12_960
+export const bucketsPerPair = 12_960
 
 interface Totals {
   /** All bytes of the bucket, also those of gaps and lower bounds. */
@@ -123,14 +123,20 @@ const delta: Delta = { inBytes: 0, outBytes: 0, flags: 0 }
  * read, so one object may serve all calls.
  *
  * No byte is ever lost to time: what a late report or a clock that was set back would put into a closed bucket stays
- * in the open one, which is no sample then.
+ * in the open one, which is no sample then. Of a pair that touches more than `bucketsMax` buckets the oldest take the
+ * bytes of those between.
  */
-export const advance = (open: OpenBucket, reading: Counters, limitMs: number): ReadonlyArray<Fact> => {
+export const advance = (
+  open: OpenBucket,
+  reading: Counters,
+  limitMs: number,
+  bucketsMax: number = bucketsPerPair
+): ReadonlyArray<Fact> => {
   const kind = continuity(open, reading)
   if (kind === "late") return nothing
   book(open, reading, kind, delta)
   const { flags, inBytes, outBytes } = delta
-  if (flags !== 0) return interrupted(open, reading, inBytes, outBytes, flags)
+  if (flags !== 0) return interrupted(open, reading, delta, bucketsMax)
   const from = open.receivedAt
   const to = reading.receivedAt
   const isValid = to >= from && to - from <= limitMs
@@ -142,7 +148,7 @@ export const advance = (open: OpenBucket, reading: Counters, limitMs: number): R
     if (spanMs > 0 && to > from) best(open, inBytes, outBytes, spanMs)
     return nothing
   }
-  return spread(open, from, to, inBytes, outBytes, { isCovered: true, isValid, spanMs }, [])
+  return spread(open, from, to, inBytes, outBytes, { isCovered: true, isValid, spanMs, bucketsMax }, [])
 }
 
 interface Kind {
@@ -150,16 +156,15 @@ interface Kind {
   readonly isValid: boolean
   /** Time behind the pair's own rate; 0 when it has none. */
   readonly spanMs: number
+  readonly bucketsMax: number
 }
-const uncovered: Kind = { isCovered: false, isValid: false, spanMs: 0 }
 
 /** A reset or a quarantined jump: no coverage, no rate; bytes only as a lower bound, since the boot. */
 const interrupted = (
   open: OpenBucket,
   reading: Counters,
-  inBytes: number,
-  outBytes: number,
-  flags: number
+  { flags, inBytes, outBytes }: Delta,
+  bucketsMax: number
 ): ReadonlyArray<Fact> => {
   const to = reading.receivedAt
   const closed: Array<Fact> = []
@@ -168,7 +173,7 @@ const interrupted = (
   remember(open, reading)
   if (inBytes > 0 || outBytes > 0) {
     enter(open, bucketAt(from), closed)
-    spread(open, from, to, inBytes, outBytes, uncovered, closed)
+    spread(open, from, to, inBytes, outBytes, { isCovered: false, isValid: false, spanMs: 0, bucketsMax }, closed)
   }
   enter(open, bucketAt(to), closed)
   if ((flags & Flag.reset) !== 0) open.resets++
@@ -191,7 +196,7 @@ const spread = (
   let doneOut = 0
   while (to >= open.start + bucketMs) {
     const end = open.start + bucketMs
-    const next = Math.max(end, bucketAt(to) - bucketsMax * bucketMs)
+    const next = Math.max(end, bucketAt(to) - kind.bucketsMax * bucketMs)
     const upToIn = Math.round((inBytes * (next - from)) / (to - from))
     const upToOut = Math.round((outBytes * (next - from)) / (to - from))
     const ms = end - Math.max(from, open.start)
@@ -234,7 +239,8 @@ const remember = (open: OpenBucket, reading: Counters): void => {
   open.sent = reading.sent
 }
 
-const isBlank = (open: OpenBucket): boolean =>
+/** Whether nothing is known about the bucket. */
+export const isBlank = (open: OpenBucket): boolean =>
   open.coveredMs === 0 &&
   open.inBytes === 0 &&
   open.outBytes === 0 &&

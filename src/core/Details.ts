@@ -1,5 +1,6 @@
 // What a report says beyond numbers, kept in sections so that a journal row carries only the sections that changed.
 import { NodeReport, Raid, Smart, type Thermal } from "../../schema/Report.ts"
+import { gapLimitMs } from "./Bucket.ts"
 import { comparer, picker } from "./Compile.ts"
 import { fits, type LayoutNames, namesIn, type Layout } from "./Layout.ts"
 
@@ -22,6 +23,11 @@ export interface Details {
   readonly wide: WideCounters | null
   /** The first few pieces that were dropped as malformed, readable. */
   readonly dropped: ReadonlyArray<string>
+  /**
+   * Longest distance to the report before that is no gap in traffic, milliseconds; absent until it was anything but the
+   * usual. It follows from the Static, of which only the last is kept, so each report carries what held for it.
+   */
+  readonly gapMs?: number
 }
 export type Changes = Partial<Details>
 
@@ -86,6 +92,11 @@ const scalarChanges = (draft: Draft, kept: Details | undefined, report: NodeRepo
   if (!sameWords(kept?.dropped ?? noWords, arrival.dropped) || kept === undefined) draft.dropped = arrival.dropped
 }
 
+/** For agents that report every 100 s or more often. */
+const usualGapMs = gapLimitMs(0)
+
+export const gapMsOf = (details: Details | undefined): number => details?.gapMs ?? usualGapMs
+
 /**
  * The sections of a checked report that differ from what is kept; undefined when none does.
  * `layout` is the kept layout; without it, or when the devices differ, the new names are among the changes.
@@ -94,11 +105,13 @@ export const changesIn = (
   kept: Details | undefined,
   layout: Layout | undefined,
   report: NodeReport,
-  arrival: Arrival
+  arrival: Arrival,
+  gapMs: number = usualGapMs
 ): Changes | undefined => {
   const draft: Draft = {}
   const { disk, raid, thermal } = report.metrics
   scalarChanges(draft, kept, report, arrival)
+  if (gapMs !== gapMsOf(kept)) draft.gapMs = gapMs
   if (layout === undefined || !fits(layout, report)) draft.layout = namesIn(report)
   if (kept === undefined || !sameHealth(report, kept.health)) draft.health = healthIn(report)
   if (kept === undefined || !sameThermal(thermal, kept.thermal)) draft.thermal = thermal ? thermalIn(thermal) : null

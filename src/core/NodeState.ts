@@ -2,9 +2,10 @@
 import type { NodeFault } from "../../schema/Node.ts"
 import type { UpdateManifest } from "../../schema/Upgrade.ts"
 import type { Static } from "../../schema/Static.ts"
-import { type Changes, type Details, merged } from "./Details.ts"
+import { type Changes, type Details, gapMsOf, merged } from "./Details.ts"
 import { Host, type Layout, layoutOf, type LayoutNames } from "./Layout.ts"
-import { conflictAt, emptyOrigin, judge, originOf, type OriginState, type Verdict } from "./Origin.ts"
+import { type ClosedFact, emptyLedger, type Ledger, packed, type PackedLedger, record, unpacked } from "./Ledger.ts"
+import { conflictAt, emptyOrigin, judge, type Origin, originOf, type OriginState, type Verdict } from "./Origin.ts"
 import { manifestOf, noUpgrade, reported, requested, type UpgradeState } from "./Upgrade.ts"
 import { Window, type WindowPool } from "./Window.ts"
 
@@ -16,6 +17,8 @@ export interface NodeState {
   receivedAt: number
   readonly window: Window
   readonly origin: OriginState
+  /** Traffic by interface; undefined until a report has one. */
+  ledger: Ledger | undefined
   upgrade: UpgradeState
   statics: Statics | undefined
   /** Version of the last metrics or static report, whichever is newer. */
@@ -50,6 +53,8 @@ export type Message = Sample | StaticReceived | UpgradeRequested
 export interface Outcome {
   readonly verdict: Verdict
   readonly update: UpdateManifest | null
+  /** Facts that the report completed; undefined for none. */
+  readonly facts?: ReadonlyArray<ClosedFact> | undefined
 }
 
 /** Gives one shared layout per set of names, so that ten thousand equal nodes hold one. */
@@ -62,6 +67,7 @@ export const emptyState = (pool?: WindowPool): NodeState => ({
   receivedAt: 0,
   window: new Window(pool),
   origin: emptyOrigin(),
+  ledger: undefined,
   upgrade: noUpgrade,
   statics: undefined,
   version: undefined
@@ -73,6 +79,13 @@ const applied: Outcome = { verdict: "apply", update: null }
 const versionOf = ({ details, receivedAt, statics }: NodeState): string | undefined =>
   statics !== undefined && statics.receivedAt >= receivedAt ? statics.body.version : details?.version
 
+const stepLedger = (state: NodeState, origin: Origin, vector: Float64Array, details: Details): Outcome["facts"] => {
+  const layout = state.layout as Layout
+  if (state.ledger === undefined && layout.nics.length === 0) return undefined
+  state.ledger ??= emptyLedger()
+  return record(state.ledger, { origin, layout, vector, wide: details.wide, limitMs: gapMsOf(details) })
+}
+
 const stepSample = (state: NodeState, sample: Sample, intern: Intern): Outcome => {
   const details = merged(state.details, sample.changes)
   const { receivedAt, vector } = sample
@@ -83,6 +96,7 @@ const stepSample = (state: NodeState, sample: Sample, intern: Intern): Outcome =
     receivedAt
   )
   const verdict = judge(state.origin, sent)
+  let facts: Outcome["facts"]
   if (verdict === "apply") {
     if (state.layout === undefined || sample.changes?.layout !== undefined) state.layout = intern(details.layout)
     state.details = details
@@ -90,8 +104,11 @@ const stepSample = (state: NodeState, sample: Sample, intern: Intern): Outcome =
     state.version = versionOf(state)
     state.upgrade = reported(state.upgrade, details.version)
     state.window.push(receivedAt, vector, state.layout.size)
+    facts = stepLedger(state, sent, vector, details)
   }
-  return state.upgrade === noUpgrade && verdict === "apply" ? applied : { verdict, update: manifestOf(state.upgrade) }
+  return state.upgrade === noUpgrade && verdict === "apply" && facts === undefined
+    ? applied
+    : { verdict, update: manifestOf(state.upgrade), facts }
 }
 
 /**
@@ -147,10 +164,14 @@ export const faultsOf = (state: NodeState, now: number): ReadonlyArray<NodeFault
 export interface Checkpoint {
   readonly details: Details
   readonly origin: OriginState
+  /** Absent while the node has no interface. */
+  readonly ledger?: PackedLedger
 }
 
-export const checkpointOf = (state: NodeState): Checkpoint | undefined =>
-  state.details === undefined ? undefined : { details: state.details, origin: state.origin }
+export const checkpointOf = ({ details, ledger, origin }: NodeState): Checkpoint | undefined => {
+  if (details === undefined) return undefined
+  return ledger === undefined ? { details, origin } : { details, origin, ledger: packed(ledger) }
+}
 
 /** The state at a checkpoint: the last applied vector with its receive time, behind which replay goes on. */
 export const restored = (
@@ -167,6 +188,7 @@ export const restored = (
     details: { ...checkpoint.details, layout },
     receivedAt,
     origin: { ...emptyOrigin(), ...checkpoint.origin },
+    ledger: checkpoint.ledger === undefined ? undefined : unpacked(checkpoint.ledger),
     version: checkpoint.details.version
   }
   state.window.push(receivedAt, vector, layout.size)

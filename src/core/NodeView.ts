@@ -42,6 +42,25 @@ export interface Shown {
   readonly faults: ReadonlyArray<NodeFault>
 }
 
+/** Puts a committed report into the view; `vector` is only read. */
+export const show = (
+  view: NodeView,
+  receivedAt: number,
+  shown: Shown,
+  vector: Float64Array,
+  revision: number
+): void => {
+  const { size } = shown.layout
+  if (view.vector.length !== size) view.vector = new Float64Array(size)
+  view.vector.set(vector.length === size ? vector : vector.subarray(0, size))
+  view.receivedAt = receivedAt
+  view.layout = shown.layout
+  view.details = shown.details
+  view.version = shown.version
+  view.faults = shown.faults
+  view.revision = revision
+}
+
 /** Only for a state that a report was applied to. */
 export const shownBy = (state: NodeState): Shown => ({
   layout: state.layout as Layout,

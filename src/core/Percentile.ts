@@ -5,7 +5,7 @@ import type { Sides } from "./Direction.ts"
 /** Samples below which there is no percentile. */
 export const samplesMin = 20
 /** One in this many samples, rounded down, is dropped from the top. */
-const dropOneIn = 20
+export const dropOneIn = 20
 /** Slots are kept as 16-bit numbers; 227 days are far past any cycle. */
 const slotsMax = 65_535
 const seriesCount = 3

@@ -2,9 +2,11 @@
 import type Sqlite from "better-sqlite3"
 import { Context, Effect, Layer } from "effect"
 import type { NodeId } from "../../schema/Ids.ts"
+import type { ClosedFact } from "../core/Ledger.ts"
 import { unsealed, withChecksum } from "./Checksum.ts"
 import { type HistoryWrite, historyWriter } from "./History.ts"
 import { Database } from "./Sql.ts"
+import { type TrafficWrite, type TrafficWriter, trafficWriter } from "./Traffic.ts"
 
 /** Bytes of the vector as they stand in the batch's arena; only read while the batch is written. */
 export interface RowWrite {
@@ -18,6 +20,8 @@ export interface RowWrite {
   readonly isApplied: boolean
   /** The node's checkpoint after this row, when one is due. */
   readonly checkpoint: string | null
+  /** Facts of the traffic ledger that the report completed; null for none. */
+  readonly facts: ReadonlyArray<ClosedFact> | null
 }
 export interface StaticWrite {
   readonly kind: "static"
@@ -36,7 +40,7 @@ export interface CheckpointWrite {
   readonly vector: Buffer
   readonly checkpoint: string
 }
-export type Write = RowWrite | StaticWrite | CheckpointWrite | HistoryWrite
+export type Write = RowWrite | StaticWrite | CheckpointWrite | HistoryWrite | TrafficWrite
 
 /** Where a row stands: enough to know what is still to be sealed. */
 export interface RowPlace {
@@ -160,9 +164,12 @@ const prepare = (db: Sqlite.Database) => ({
 })
 type Statements = ReturnType<typeof prepare>
 
-type WriteHistory = ReturnType<typeof historyWriter>
+interface Others {
+  readonly history: ReturnType<typeof historyWriter>
+  readonly traffic: TrafficWriter
+}
 
-const writeOne = (on: Statements, write: Write, writeHistory: WriteHistory): void => {
+const writeOne = (on: Statements, write: Write, { history, traffic }: Others): void => {
   switch (write.kind) {
     case "row":
       on.row.run(
@@ -182,6 +189,7 @@ const writeOne = (on: Statements, write: Write, writeHistory: WriteHistory): voi
           write.checkpoint
         )
       }
+      if (write.facts !== null) traffic.facts(on.db, write.nodeId, write.facts)
       return
     case "static":
       on.statics.run(write.nodeId, write.receivedAt, write.body)
@@ -198,10 +206,17 @@ const writeOne = (on: Statements, write: Write, writeHistory: WriteHistory): voi
       return
     case "forget":
       on.forgetCheckpoints.run()
-      writeHistory(on.db, write)
+      history(on.db, write)
+      return
+    case "month":
+    case "dropFacts":
+    case "dropMonths":
+    case "dropDeleted":
+    case "dropIfaces":
+      traffic.write(on.db, write)
       return
     default:
-      writeHistory(on.db, write)
+      history(on.db, write)
   }
 }
 
@@ -220,7 +235,7 @@ const transact = (on: Statements, run: () => void): void => {
 const make = Effect.gen(function* () {
   const database = yield* Database
   let kept: Statements | undefined
-  const writeHistory = historyWriter()
+  const others: Others = { history: historyWriter(), traffic: trafficWriter() }
   const on = (): Statements => {
     const db = database.handle()
     if (kept?.db !== db) kept = prepare(db)
@@ -230,7 +245,7 @@ const make = Effect.gen(function* () {
     write: (batch) => {
       const statements = on()
       transact(statements, () => {
-        for (const write of batch) writeOne(statements, write, writeHistory)
+        for (const write of batch) writeOne(statements, write, others)
       })
     },
     lastSeq: () => (on().lastSeq.get() as { seq: number }).seq,

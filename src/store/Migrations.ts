@@ -3,9 +3,10 @@ import { Migrator } from "@effect/sql"
 import { Layer } from "effect"
 import engine from "./migrations/0001_engine.ts"
 import history from "./migrations/0002_history.ts"
+import traffic from "./migrations/0003_traffic.ts"
 
 const migrate = Migrator.make({})({
-  loader: Migrator.fromRecord({ "0001_engine": engine, "0002_history": history })
+  loader: Migrator.fromRecord({ "0001_engine": engine, "0002_history": history, "0003_traffic": traffic })
 })
 
 export const layer = Layer.effectDiscard(migrate)

@@ -30,6 +30,7 @@ const settings: Settings = {
   trustedProxies: [],
   timezone: "UTC",
   localNode: false,
+  trafficKeepMs: 90 * 86_400_000,
   history: defaultLimits
 }
 

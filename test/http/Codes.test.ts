@@ -2,15 +2,9 @@
 import { Effect } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { FrontBoard } from "../../runtime/FrontBoard.ts"
-import { TrafficSettings } from "../../runtime/TrafficSettings.ts"
-import {
-  catalogue,
-  type Failure,
-  SecretCollision,
-  TrafficDailyRequiresBilling,
-  TrafficRebuildRunning,
-  TrafficRebuildUnavailable
-} from "../../schema/Errors.ts"
+import { Journal } from "../../runtime/Journal.ts"
+import { TrafficMonths } from "../../runtime/TrafficMonths.ts"
+import { catalogue, SecretCollision } from "../../schema/Errors.ts"
 import { Nodes } from "../../src/store/Nodes.ts"
 import {
   addNode,
@@ -61,15 +55,7 @@ describe("every error code", () => {
     }
   }
 
-  /** A failure of endpoints that the service does not have yet, put into one that it has. */
-  const announced = async (failure: Failure): Promise<Answer> => {
-    const traffic = await service.inside(TrafficSettings)
-    const { change } = traffic
-    Object.assign(traffic, { change: () => Effect.fail(failure) })
-    const answer = await send("PATCH", "/api/statistics/traffic/settings", { usage_mode: "lite" })
-    Object.assign(traffic, { change })
-    return answer
-  }
+  const rebuild = () => ask("POST", `/api/admin/nodes/${node.id}/traffic/rebuild`, admin)
 
   /** How a client meets each of them. */
   const ways: Readonly<Record<string, () => Promise<Answer>>> = {
@@ -97,9 +83,29 @@ describe("every error code", () => {
     not_found: () => ask("GET", "/api/front/recent?server_id=999999", admin),
     method_not_allowed: () => ask("PUT", "/api/version"),
     duplicate_secret: async () => patch({ secret: (await addNode(service, admin)).secret }),
-    traffic_daily_requires_billing: () => announced(new TrafficDailyRequiresBilling({ message: "usage_mode is lite" })),
-    traffic_rebuild_running: () => announced(new TrafficRebuildRunning({ message: "one is running" })),
-    traffic_rebuild_unavailable: () => announced(new TrafficRebuildUnavailable({ message: "it is stopping" })),
+    traffic_daily_requires_billing: () =>
+      ask("GET", `/api/statistics/traffic/daily?server_id=${node.id}&iface=eth0`, admin),
+    traffic_rebuild_running: async () => {
+      const months = await service.inside(TrafficMonths)
+      const { write } = months
+      let open = () => {}
+      const gate = new Promise<number>((opened) => (open = () => opened(0)))
+      Object.assign(months, { write: () => Effect.promise(() => gate) })
+      await rebuild()
+      const answer = await rebuild()
+      Object.assign(months, { write })
+      open()
+      return answer
+    },
+    traffic_rebuild_unavailable: async () => {
+      const journal = await service.inside(Journal)
+      const { closed } = journal
+      while ((await ask("GET", "/api/admin/nodes/traffic/rebuild", admin)).text.includes(`"running":true`)) continue
+      Object.assign(journal, { closed: () => "the disk is full" })
+      const answer = await rebuild()
+      Object.assign(journal, { closed })
+      return answer
+    },
     default_group_not_deletable: () => ask("DELETE", "/api/admin/groups/1", admin),
     body_too_large: () => send("POST", "/api/admin/groups", " ".repeat(1_048_577)),
     unsupported_media_type: () => ask("POST", "/api/auth/login", { "content-type": "text/plain" }, "x"),

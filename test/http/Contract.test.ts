@@ -70,6 +70,11 @@ const plain: Row = { status: 200, type: jsonType, call: () => ({}) }
 const asAdmin: Row = { status: 200, type: jsonType, call: () => ({ headers: admin }) }
 const written = (call: () => Call | Promise<Call>): Row => ({ status: 204, call })
 const login = { password: adminPassword, persistence: "session" }
+/** A read of the traffic of the node, by the administrator. */
+const traffic = (what: string, more = ""): Call => ({
+  headers: admin,
+  path: `/api/statistics/traffic/${what}?server_id=${node.id}&iface=eth0${more}`
+})
 
 /** One good call of every endpoint that the declaration knows, and of the two documents. */
 const endpoints: Readonly<Record<string, Row>> = {
@@ -105,6 +110,26 @@ const endpoints: Readonly<Record<string, Row>> = {
     body: { usage_mode: "billing" }
   })),
   "GET /api/statistics/traffic/calendar": plain,
+  "GET /api/statistics/traffic/ifaces": { ...asAdmin, call: () => traffic("ifaces") },
+  "GET /api/statistics/traffic/summary": { ...asAdmin, call: () => traffic("summary") },
+  "GET /api/statistics/traffic/daily": { ...asAdmin, call: () => traffic("daily") },
+  "GET /api/statistics/traffic/monthly": { ...asAdmin, call: () => traffic("monthly") },
+  "GET /api/statistics/traffic/explain": { ...asAdmin, call: () => traffic("explain") },
+  "GET /api/statistics/traffic/export": {
+    status: 200,
+    type: "text/csv; charset=utf-8",
+    call: () => traffic("export", "&kind=facts")
+  },
+  "GET /api/admin/nodes/traffic/rebuild": asAdmin,
+  "POST /api/admin/nodes/:id/traffic/rebuild": {
+    status: 202,
+    type: jsonType,
+    // One at a time: the other spelling comes when this one is through.
+    call: async () => {
+      while ((await ask("GET", "/api/admin/nodes/traffic/rebuild", admin)).text.includes(`"running":true`)) continue
+      return { headers: admin, path: `/api/admin/nodes/${node.id}/traffic/rebuild` }
+    }
+  },
   "GET /api/admin/groups": asAdmin,
   "GET /api/admin/groups/map": asAdmin,
   "POST /api/admin/groups": written(() => ({ headers: { ...admin, ...json }, body: { name: "lab" } })),

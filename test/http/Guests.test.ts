@@ -65,6 +65,8 @@ const send = (method: string, path: string, body?: object): Promise<Answer> =>
 /** Who may read the history of visible nodes: guests too, or administrators only. */
 const setMode = async (mode: "by_node" | "disabled"): Promise<void> => {
   expect((await send("PATCH", "/api/admin/system/settings", { history_guest_access_mode: mode })).status).toBe(204)
+  const traffic = { guest_access_mode: mode }
+  expect((await send("PATCH", "/api/statistics/traffic/settings", traffic)).status).toBe(204)
 }
 
 /** Text that could come out of its field: markup, quotes, look-alikes of our own syntax. */
@@ -169,7 +171,13 @@ const reads = (ids: ReadonlyArray<number>): ReadonlyArray<string> => [
     `/api/front/recent?server_id=${id}`,
     `/api/metrics/history?server_id=${id}&metric=net.recv_bps&range=30m`,
     `/api/metrics/online?server_id=${id}&range=24h`,
-    `/api/metrics/online?server_id=${id}&range=7d`
+    `/api/metrics/online?server_id=${id}&range=7d`,
+    `/api/statistics/traffic/ifaces?server_id=${id}`,
+    `/api/statistics/traffic/summary?server_id=${id}&iface=eth0`,
+    `/api/statistics/traffic/monthly?server_id=${id}&iface=eth0`,
+    `/api/statistics/traffic/daily?server_id=${id}&iface=eth0`,
+    `/api/statistics/traffic/explain?server_id=${id}&iface=eth0`,
+    `/api/statistics/traffic/export?server_id=${id}&iface=eth0&kind=facts`
   ])
 ]
 /** The history of each node's own devices, by all the names that only it has. */
@@ -215,6 +223,15 @@ const look = async (paths: ReadonlyArray<string>, headers: Headers): Promise<Rea
   return answers
 }
 
+/** The traffic of each node's own interface. */
+const trafficReads = (fleet: ReadonlyArray<Made>): ReadonlyArray<string> =>
+  fleet.flatMap(({ after, before, id, mark }) =>
+    ["summary", "explain", "export"].map((read) => {
+      const iface = encodeURIComponent(`${before}${mark}-if${after}`)
+      return `/api/statistics/traffic/${read}?server_id=${id}&iface=${iface}&kind=facts`
+    })
+  )
+
 describe("a hidden node", () => {
   it("stands in no answer to any guest, and its deletion changes none", { timeout: 120_000 }, async () => {
     await fc.assert(
@@ -225,7 +242,7 @@ describe("a hidden node", () => {
         for (const one of plans) fleet.push(await make(one, groupId))
         const hidden = fleet.filter(({ visible }) => !visible)
         const shown = fleet.filter(({ visible }) => visible)
-        const paths = [...reads(fleet.map(({ id }) => id)), ...deviceReads(fleet)]
+        const paths = [...reads(fleet.map(({ id }) => id)), ...deviceReads(fleet), ...trafficReads(fleet)]
 
         const boss = (await look(paths, admin)).map(({ text }) => text).join("\n")
         for (const { mark } of fleet) {
@@ -257,6 +274,11 @@ describe("a hidden node", () => {
           const { status, text } = first[paths.indexOf(path)] as Seen
           const isShown = shown.some(({ id }) => path.includes(`server_id=${id}&`))
           expect([path, status, /"value":\d/.test(text)]).toEqual([path, isShown ? 200 : 403, isShown])
+        }
+
+        for (const path of trafficReads(fleet)) {
+          const isShown = shown.some(({ id }) => path.includes(`server_id=${id}&`))
+          expect([path, first[paths.indexOf(path)]?.status]).toEqual([path, isShown ? 200 : 403])
         }
 
         for (const one of hidden) await report(one)

@@ -316,14 +316,17 @@ describe("anything at all", () => {
     const text = fc.string({ unit: "binary", maxLength: 40 }).map(encodeURIComponent)
     const header = fc.string({ unit: fc.constantFrom(..."ab c\t;,=\"'(){}<>@:/\\é"), maxLength: 40 })
     await fc.assert(
-      fc.asyncProperty(text, header, fc.nat(14), async (some, value, which) => {
+      fc.asyncProperty(text, header, fc.nat(16), async (some, value, which) => {
         const paths = ["front/metrics?limit=", "front/metrics?ids=", "front/live?since=", "front/recent?server_id="]
         const others = ["admin/nodes/", "auth/sessions/", "", "front/metrics?"]
         const figures = ["history?", "history?server_id=1&metric=", "online?server_id=1&range=", "online?", ""]
         const calendar = ["mode=vendor_compatible&anchor_date=", "at="].map(
           (one) => `statistics/traffic/calendar?${one}`
         )
-        const all = [...paths, ...others, ...figures.map((one) => `metrics/${one}`), ...calendar]
+        const traffic = ["summary?server_id=1&iface=", "monthly?server_id=1&iface=eth0&months="].map(
+          (one) => `statistics/traffic/${one}`
+        )
+        const all = [...paths, ...others, ...figures.map((one) => `metrics/${one}`), ...calendar, ...traffic]
         const path = `/api/${all[which] ?? ""}${some}`
         const headers = { authorization: value, cookie: value, "if-none-match": value, "accept-encoding": value }
         const { status } = await service.call(which === 4 ? "PATCH" : "GET", path, headers)

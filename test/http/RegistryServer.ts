@@ -51,6 +51,7 @@ const config = Layer.succeed(AppConfig, {
   trustedProxies: [],
   timezone: "Asia/Tokyo",
   localNode: false,
+  trafficKeepMs: 90 * 86_400_000,
   history: defaultLimits
 })
 

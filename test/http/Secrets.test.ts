@@ -156,7 +156,12 @@ const readAll = async (admin: Headers): Promise<void> => {
     "statistics/traffic/settings",
     "statistics/traffic/calendar",
     `statistics/traffic/calendar?mode=${chosenSecret}&timezone=${password}`,
-    `statistics/traffic/calendar?at=${chosenSecret}`
+    `statistics/traffic/calendar?at=${chosenSecret}`,
+    "statistics/traffic/ifaces?server_id=1",
+    "statistics/traffic/summary?server_id=1&iface=eth0",
+    `statistics/traffic/summary?server_id=${chosenSecret}&iface=${password}`,
+    `statistics/traffic/monthly?server_id=1&iface=eth0&months=${chosenSecret}`,
+    "statistics/traffic/explain?server_id=2&iface=eth0"
   ]) {
     await ask("GET", `/api/${path}`, admin)
     await ask("GET", `/api/${path}`)

@@ -9,7 +9,7 @@ import { ioError, journalOn, makeDisk } from "../support/Disk.ts"
 import { until } from "../support/Engine.ts"
 
 const damaged = (code: string) => Object.assign(new Error("database disk image is malformed"), { code })
-const offerOf = { nodeId: NodeId.make(1), receivedAt: 1, details: null, isApplied: true, checkpoint: null }
+const offerOf = { nodeId: NodeId.make(1), receivedAt: 1, details: null, isApplied: true, checkpoint: null, facts: null }
 
 const parked = Effect.flatMap(FiberRegister, (register) =>
   until("the journal to give up", () => register.list()[0]?.state === "parked")

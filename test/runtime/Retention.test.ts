@@ -181,6 +181,7 @@ describe("retention", { timeout: 30_000 }, () => {
           details: null,
           isApplied: true,
           checkpoint: null,
+          facts: null,
           vector
         } as const
         // Rows of a node that is long gone: nothing has to cover them.

@@ -18,6 +18,7 @@ const config = Layer.succeed(AppConfig, {
   trustedProxies: [],
   timezone: "Asia/Tokyo",
   localNode: false,
+  trafficKeepMs: 90 * 86_400_000,
   history: defaultLimits
 })
 const live = TrafficSettings.layer.pipe(Layer.provide(config), Layer.provideMerge(stores()))

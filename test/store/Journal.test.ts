@@ -30,6 +30,7 @@ const row = (seq: number, over: Partial<RowWrite> = {}): RowWrite => ({
   details: null,
   isApplied: true,
   checkpoint: null,
+  facts: null,
   ...over
 })
 const rows = (from: number, to: number): Array<Write> => Array.from({ length: to - from + 1 }, (_, i) => row(from + i))

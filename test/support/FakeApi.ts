@@ -6,6 +6,7 @@ import { extname, join, normalize } from "node:path"
 import type { AddressInfo } from "node:net"
 import { FakeFleet, recentOf, snapshotOf, type FakeNode } from "../web/FakeFleet.ts"
 import { historyOf, onlineOf, withTemperatures } from "../web/FakeHistory.ts"
+import { FakeTraffic } from "../web/FakeTraffic.ts"
 import { defaultSettings, nodeOf, patch, Refused, settingsAfter, statusOf } from "../web/FakeRecords.ts"
 
 export const password = "correct horse"
@@ -40,6 +41,7 @@ export interface FakeOptions {
 export class FakeApi {
   fleet: FakeFleet
   settings = defaultSettings
+  traffic = new FakeTraffic()
   origin = ""
   /** Every API call as `METHOD path?query`. */
   readonly calls: Array<string> = []
@@ -88,6 +90,7 @@ export class FakeApi {
   reset(nodes: number): void {
     this.fleet = new FakeFleet(nodes, this.now())
     this.settings = defaultSettings
+    this.traffic = new FakeTraffic()
     this.isDown = this.isHeld = this.isQuiet = this.isHistoryDown = false
     this.isHistoryOpen = true
     this.historyPeak = 0
@@ -147,6 +150,7 @@ export class FakeApi {
       if (!call.isAdmin) throw new Refused(401, "unauthorized")
       return this.#admin(call)
     }
+    if (path.startsWith("/api/statistics/")) return this.#statistics(call)
     if (method !== "GET") throw new Refused(405, "method_not_allowed")
     if (path === "/api/front/brand") {
       const { history_guest_access_mode: _, ...brand } = this.settings
@@ -171,6 +175,29 @@ export class FakeApi {
       return json(call.response, 200, recentOf(node, this.now()))
     }
     throw new Refused(404, "not_found")
+  }
+
+  #statistics(call: Call): void {
+    const { isAdmin, method, query, response } = call
+    const kind = call.path.slice("/api/statistics/".length).replace("traffic/", "")
+    if (method === "PATCH") {
+      if (!isAdmin) throw new Refused(401, "unauthorized")
+      this.traffic.change(call.body)
+      return none(response)
+    }
+    const { history_guest_access_mode } = this.settings
+    if (kind === "access")
+      return json(response, 200, { history_guest_access_mode, traffic_guest_access_mode: this.traffic.access() })
+    if (kind === "settings") return json(response, 200, this.traffic.told())
+    if (kind === "calendar") return json(response, 200, this.traffic.calendar(query, this.now()))
+    const node = this.fleet
+      .visible(isAdmin ? "admin" : "guest")
+      .find((one) => one.id === Number(query.get("server_id")))
+    if (!isAdmin && (node === undefined || this.traffic.access() === "disabled")) throw new Refused(403, "forbidden")
+    if (node === undefined) throw new Refused(404, "not_found")
+    if (kind !== "export") return json(response, 200, this.traffic.read(kind, node, query, this.now()))
+    const text = this.traffic.csv(node, query, this.now())
+    response.writeHead(200, { "content-type": "text/csv" }).end(text)
   }
 
   async #history(call: Call, visible: ReadonlyArray<FakeNode>): Promise<void> {
@@ -291,7 +318,10 @@ export class FakeApi {
       fleet.nodes.unshift(...fleet.nodes.splice(fleet.nodes.indexOf(node), 1))
       return none(call.response, { location: `/api/admin/nodes/${node.id}` })
     }
-    if (id === "display-order") {
+    if (id === "traffic-p95") {
+      const ids = new Set(call.body["ids"] as Array<number>)
+      for (const node of fleet.nodes) if (ids.has(node.id)) node.isP95On = call.body["enabled"] === true
+    } else if (id === "display-order") {
       const ids = call.body["ids"] as Array<number>
       if (ids.length !== fleet.nodes.length) throw new Refused(400, "invalid_ids")
       fleet.nodes.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))

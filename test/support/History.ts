@@ -31,6 +31,7 @@ const config = (history: HistoryLimits) =>
     trustedProxies: [],
     timezone: "UTC",
     localNode: false,
+    trafficKeepMs: 90 * 86_400_000,
     history
   })
 

@@ -57,6 +57,7 @@ const settingsOf = (home: string): Settings => ({
   trustedProxies: ["127.0.0.1"],
   timezone: "UTC",
   localNode: false,
+  trafficKeepMs: 90 * 86_400_000,
   history: defaultLimits
 })
 

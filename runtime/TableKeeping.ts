@@ -1,0 +1,32 @@
+// The fiber behind a table of cycles: builds what is missing in the background, after the start and after every change.
+import { Clock, type Context, Effect, Schedule, type Scope } from "effect"
+import type { CycleTable, Folded } from "./CycleTable.ts"
+import { supervised, type Watch } from "./FiberStatus.ts"
+import { inSlices } from "./Slices.ts"
+import type { TrafficPlans } from "./TrafficPlans.ts"
+
+/** A look for changes. Reads do not wait for it: what they ask for is built at once. */
+const every = Schedule.spaced("5 seconds")
+/** A sweep without a change finds new interfaces and cycles that have begun: 10,000 interfaces take some 50 ms. */
+const sweepMs = 60_000
+/** At most half a core, so that a service that was just started knows its figures soon. */
+const restFactor = 1
+
+/** Keeps the table until the scope closes. */
+export const keepTable = <F extends Folded>(
+  table: CycleTable<F>,
+  plans: Context.Tag.Service<typeof TrafficPlans>,
+  watch: Watch
+): Effect.Effect<void, never, Scope.Scope> => {
+  let sweptAt = Number.NEGATIVE_INFINITY
+  let swept = ""
+  const round = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const revision = plans.revision()
+    if (revision === swept && Math.abs(now - sweptAt) < sweepMs) return
+    yield* inSlices(table.sweep(now), restFactor)
+    swept = revision
+    sweptAt = now
+  })
+  return Effect.asVoid(Effect.forkScoped(supervised(watch, Effect.andThen(Effect.repeat(round, every), Effect.never))))
+}
