@@ -24,7 +24,10 @@ describe("a path", () => {
       "/nodes/1x",
       "/nodes/1/2",
       "/admin/nope",
-      "/admin/nodes/3"
+      "/admin/nodes/3",
+      "/traffic/0",
+      "/traffic/eth0",
+      "/traffic/1/2"
     ]) {
       expect([path, routeOf(path).name]).toEqual([path, "missing"])
     }
@@ -33,6 +36,9 @@ describe("a path", () => {
   it("leads to its page with and without a trailing slash", () => {
     expect(routeOf("/")).toEqual({ name: "overview" })
     expect(routeOf("/nodes/42/")).toEqual({ name: "node", id: "42" })
+    expect(routeOf("/traffic/")).toEqual({ name: "traffic" })
+    expect(routeOf("/traffic/42")).toEqual({ name: "usage", id: "42" })
+    expect(routeOf("/admin/traffic")).toEqual({ name: "admin", tab: "traffic" })
     expect(routeOf("/admin")).toEqual({ name: "admin", tab: "nodes" })
     expect(routeOf("/admin/status")).toEqual({ name: "admin", tab: "status" })
     expect(routeOf("/admin/system/")).toEqual({ name: "admin", tab: "system" })

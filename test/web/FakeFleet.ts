@@ -17,6 +17,10 @@ export interface FakeNode {
   isGuestVisible: boolean
   fault: string
   secret: string
+  isP95On: boolean
+  /** A cycle of its own; empty follows the settings for all nodes. */
+  cycle: { mode?: string; startDay?: number; anchorDate?: string; zone?: string }
+  direction: string
   /** 0 until the first report. */
   receivedAtMs: number
   /** Reports no more. */
@@ -107,6 +111,9 @@ export class FakeFleet {
       isGuestVisible: false,
       fault: id % 23 === 11 ? "Two agents report with this secret." : "",
       secret: `Secret${String(id).padStart(10, "0")}`,
+      isP95On: id % 4 !== 3,
+      cycle: {},
+      direction: "default",
       receivedAtMs: 0,
       isSilent: false,
       changedSeq: this.seq,

@@ -26,6 +26,22 @@ export const patch = (node: FakeNode, body: Record<string, unknown>, fleet: Fake
   if (Array.isArray(tags)) node.tags = tags.map(String)
   if (Array.isArray(groups)) node.groups = groups.map(Number)
   if (typeof isVisible === "boolean") node.isGuestVisible = isVisible
+  patchTraffic(node, body)
+}
+
+const patchTraffic = (node: FakeNode, body: Record<string, unknown>): void => {
+  const day = body["traffic_billing_start_day"]
+  if (day !== undefined && !(Number(day) >= 1 && Number(day) <= 31))
+    throw new Refused(400, "invalid_traffic_billing_start_day")
+  if (typeof body["traffic_p95_enabled"] === "boolean") node.isP95On = body["traffic_p95_enabled"]
+  if (body["traffic_direction_mode"] !== undefined) node.direction = String(body["traffic_direction_mode"])
+  if (body["traffic_cycle_mode"] === undefined) return
+  node.cycle = {
+    mode: String(body["traffic_cycle_mode"]),
+    startDay: Number(day),
+    anchorDate: String(body["traffic_billing_anchor_date"]),
+    zone: String(body["traffic_billing_timezone"])
+  }
 }
 
 type Loose<T> = { [K in keyof T]: K extends "id" | "group_ids" ? unknown : T[K] }
@@ -35,12 +51,12 @@ export const nodeOf = (node: FakeNode): Loose<Node> => ({
   hostname: node.title,
   ip: "192.0.2.7",
   is_guest_visible: node.isGuestVisible,
-  traffic_p95_enabled: false,
-  traffic_cycle_mode: "default",
-  traffic_billing_start_day: 1,
-  traffic_billing_anchor_date: "",
-  traffic_billing_timezone: "",
-  traffic_direction_mode: "default",
+  traffic_p95_enabled: node.isP95On,
+  traffic_cycle_mode: (node.cycle.mode ?? "default") as Node["traffic_cycle_mode"],
+  traffic_billing_start_day: node.cycle.startDay ?? 1,
+  traffic_billing_anchor_date: node.cycle.anchorDate ?? "",
+  traffic_billing_timezone: node.cycle.zone ?? "",
+  traffic_direction_mode: node.direction as Node["traffic_direction_mode"],
   secret: node.secret,
   tags: node.tags,
   display_order: 1,

@@ -271,7 +271,7 @@ describe.skipIf(!hasBrowser)("the history of a node", { timeout: 40_000 }, () =>
     const drawing = assets.filter((name) => readFileSync(join(dist, "assets", name), "utf8").includes("uplot"))
 
     expect(drawing.length).toBe(1)
-    expect(drawing[0]).toMatch(/^HistoryPanel/)
+    expect(drawing[0]).toMatch(/^Plot/)
     expect(sizes.get(drawing[0] ?? "")).toBeLessThanOrEqual(45_000)
     expect(readFileSync(join(dist, "index.html"), "utf8")).not.toContain(drawing[0])
   })

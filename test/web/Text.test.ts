@@ -5,6 +5,8 @@ import { describe, expect, it } from "vitest"
 import { catalogue } from "../../schema/Errors.ts"
 import { adminChinese } from "../../src/web/pages/admin/AdminChinese.ts"
 import { adminEnglish } from "../../src/web/pages/admin/AdminEnglish.ts"
+import { trafficChinese } from "../../src/web/pages/traffic/TrafficChinese.ts"
+import { trafficEnglish } from "../../src/web/pages/traffic/TrafficEnglish.ts"
 import { chinese } from "../../src/web/text/Chinese.ts"
 import { chineseErrors } from "../../src/web/text/ChineseErrors.ts"
 import { english } from "../../src/web/text/English.ts"
@@ -58,7 +60,8 @@ describe("the catalogues", () => {
   it("hold the same texts, with the same arguments, and none that is empty but the gap of Chinese units", () => {
     for (const [one, other] of [
       [english, chinese],
-      [adminEnglish, adminChinese]
+      [adminEnglish, adminChinese],
+      [trafficEnglish, trafficChinese]
     ]) {
       const plain = (value: unknown) => leaves(value).map((leaf) => leaf.replace(".gap: string EMPTY", ".gap: string"))
       expect(plain(other).sort()).toEqual(plain(one).sort())

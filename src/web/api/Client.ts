@@ -31,12 +31,10 @@ export class Client {
 
   /** Rejects with a Failure for every answer but 2xx and 304. */
   async call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
-    const first = await this.#send(method, path, options)
-    const response = first.status === 401 ? await this.#again(method, path, options, first) : first
+    const response = await this.#answered(method, path, options)
     if (response.status === 204 || response.status === 304) {
       return { status: response.status, body: undefined, headers: response.headers }
     }
-    if (!response.ok) throw await failureOfResponse(response)
     const body: unknown = await response.json().catch((thrown: unknown) => {
       throw new Failure(response.status, "invalid_json_response", String(thrown))
     })
@@ -46,6 +44,18 @@ export class Client {
   /** The body of a read. The caller names the type the contract gives to `path`. */
   async get<A>(path: string, options: CallOptions = {}): Promise<A> {
     return (await this.call("GET", path, options)).body as A
+  }
+
+  /** The body of a read that is no JSON. */
+  async text(path: string): Promise<string> {
+    return (await this.#answered("GET", path, {})).text()
+  }
+
+  async #answered(method: string, path: string, options: CallOptions): Promise<Response> {
+    const first = await this.#send(method, path, options)
+    const response = first.status === 401 ? await this.#again(method, path, options, first) : first
+    if (!response.ok && response.status !== 304) throw await failureOfResponse(response)
+    return response
   }
 
   /** The refused answer stands when the session could be neither renewed nor found to be over. */

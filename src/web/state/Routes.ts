@@ -1,16 +1,19 @@
 // The addresses of the app and what each shows; also which addresses a sign-in may return to.
 
-export const adminTabs = ["nodes", "groups", "sessions", "system", "status"] as const
+export const adminTabs = ["nodes", "groups", "traffic", "sessions", "system", "status"] as const
 export type AdminTab = (typeof adminTabs)[number]
 
 export type Route =
   | { readonly name: "overview" }
   | { readonly name: "node"; readonly id: string }
+  | { readonly name: "traffic" }
+  /** The traffic of one node. */
+  | { readonly name: "usage"; readonly id: string }
   | { readonly name: "login" }
   | { readonly name: "admin"; readonly tab: AdminTab }
   | { readonly name: "missing" }
 
-const nodePath = /^\/nodes\/([1-9]\d{0,15})$/
+const nodePath = /^\/(nodes|traffic)\/([1-9]\d{0,15})$/
 const adminPath = /^\/admin\/([a-z]+)$/
 
 /** The route of a path; a trailing slash does not matter. `/admin` is its first tab. */
@@ -19,8 +22,9 @@ export const routeOf = (path: string): Route => {
   if (plain === "/") return { name: "overview" }
   if (plain === "/login") return { name: "login" }
   if (plain === "/admin") return { name: "admin", tab: "nodes" }
-  const id = nodePath.exec(plain)?.[1]
-  if (id !== undefined) return { name: "node", id }
+  if (plain === "/traffic") return { name: "traffic" }
+  const [, page, id] = nodePath.exec(plain) ?? []
+  if (id !== undefined) return { name: page === "nodes" ? "node" : "usage", id }
   const tab = adminTabs.find((one) => one === adminPath.exec(plain)?.[1])
   return tab === undefined ? { name: "missing" } : { name: "admin", tab }
 }

@@ -6,6 +6,7 @@ export const chinese: Catalogue = {
   shell: {
     skip: "跳到正文",
     home: "总览",
+    traffic: "流量",
     manage: "管理",
     signIn: "登录",
     signOut: "退出",

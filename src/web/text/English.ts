@@ -7,6 +7,7 @@ export const english = {
   shell: {
     skip: "Skip to content",
     home: "Overview",
+    traffic: "Traffic",
     manage: "Manage",
     signIn: "Sign in",
     signOut: "Sign out",

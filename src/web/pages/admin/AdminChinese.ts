@@ -3,7 +3,7 @@ import type { AdminCatalogue } from "./AdminEnglish.ts"
 
 export const adminChinese: AdminCatalogue = {
   title: "管理",
-  tabs: { nodes: "节点", groups: "分组", sessions: "会话", system: "系统", status: "状态" },
+  tabs: { nodes: "节点", groups: "分组", traffic: "流量", sessions: "会话", system: "系统", status: "状态" },
   nodes: {
     search: "搜索节点",
     searchHint: "名称、主机、地址、标签",
@@ -38,7 +38,18 @@ export const adminChinese: AdminCatalogue = {
     saved: (name: string) => `已保存“${name}”。`,
     outdated: "过旧",
     never: "未上报",
-    noGroup: "无"
+    noGroup: "无",
+    bulk: "批量操作",
+    pickColumn: "已选",
+    pick: (name: string) => `选择 ${name}`,
+    pickAll: "选择所示全部",
+    picked: (count: string) => `已选 ${count} 个`,
+    unpick: "取消选择",
+    p95: "P95",
+    p95On: "开启 P95",
+    p95Off: "关闭 P95",
+    p95Switched: (count: string) => `已为 ${count} 个节点开启 P95。`,
+    p95Cleared: (count: string) => `已为 ${count} 个节点关闭 P95。`
   },
   add: {
     title: "添加节点",
@@ -107,6 +118,68 @@ export const adminChinese: AdminCatalogue = {
     allTitle: "全部退出?",
     allText: "所有会话立即结束,包括当前会话,您需要重新登录。",
     revoked: "会话已结束。"
+  },
+  traffic: {
+    counting: "统计",
+    usage: "模式",
+    usages: { lite: "精简", billing: "计费" },
+    usageHints: { lite: "每周期合计与最高速率。", billing: "另有每日数据、五分钟样本、覆盖率和 P95。" },
+    direction: "方向",
+    directions: { default: "与全部节点相同", out: "出站", both: "入站与出站之和", max: "入站与出站中较大者" },
+    directionHint: "哪些计为用量,测量方式不变。",
+    cycle: "计费周期",
+    mode: "周期",
+    modes: {
+      default: "与全部节点相同",
+      calendar_month: "自然月",
+      clamp_to_month_end: "起始日,最晚为月末",
+      vendor_compatible: "起始日,溢出到下月"
+    },
+    modeHints: {
+      default: "该节点使用全部节点的设置。",
+      calendar_month: "从每月 1 日到月末。",
+      clamp_to_month_end: "较短的月份从最后一天开始。",
+      vendor_compatible: "部分厂商的计法:1 月 31 日之后一个月为 3 月 3 日,此后从该日继续。"
+    },
+    day: "起始日",
+    anchor: "锚点日期",
+    zone: "时区",
+    hints: {
+      day: "1 到 31。",
+      anchor: "任一周期的第一天;留空则按起始日。",
+      zone: "周期从该时区的零点开始;留空则用服务的时区。"
+    },
+    unused: {
+      default: "未使用:该节点使用全部节点的设置。",
+      calendar: "未使用:自然月从 1 日开始。",
+      clamp: "未使用:该周期按起始日。",
+      anchored: "未使用:由锚点日期决定。"
+    },
+    preview: "日历",
+    noPreview: "这些值没有对应的日历。",
+    current: "当前周期",
+    span: (from: string, to: string) => `${from} – ${to}`,
+    days: (count: number) => `${count} 天`,
+    next: "接下来的起始",
+    last: "过去的起始",
+    overrides: "有自己周期的节点保持不变。",
+    guests: "访客",
+    access: "访客可查看流量",
+    accessText: "开启:访客可看到可见节点的流量。关闭:看不到。",
+    on: "开启",
+    off: "关闭",
+    differences: "保存后的变化",
+    becomes: "变为",
+    stays: (value: string) => `${value},不变`,
+    recount: "所有周期按新设置统计,依据保留的五分钟数据。",
+    ofNode: "流量",
+    p95: "P95",
+    p95Hint: "显示五分钟速率的第 95 百分位。",
+    p95Lite: "显示第 95 百分位,但仅限计费模式;当前为精简模式。",
+    asGlobal: (value: string) => `与全部节点相同:${value}`,
+    effective: (mode: string, day: string, zone: string) =>
+      `生效:${[mode, day, zone].filter((part) => part !== "").join(",")}`,
+    onDay: (day: number) => `${day} 日`
   },
   system: {
     brand: "品牌",

@@ -2,7 +2,14 @@
 
 export const adminEnglish = {
   title: "Administration",
-  tabs: { nodes: "Nodes", groups: "Groups", sessions: "Sessions", system: "System", status: "Status" },
+  tabs: {
+    nodes: "Nodes",
+    groups: "Groups",
+    traffic: "Traffic",
+    sessions: "Sessions",
+    system: "System",
+    status: "Status"
+  },
   nodes: {
     search: "Search nodes",
     searchHint: "Name, host, address, tag",
@@ -38,7 +45,18 @@ export const adminEnglish = {
     saved: (name: string) => `“${name}” was saved.`,
     outdated: "outdated",
     never: "not reported",
-    noGroup: "none"
+    noGroup: "none",
+    bulk: "Several nodes at once",
+    pickColumn: "Picked",
+    pick: (name: string) => `Pick ${name}`,
+    pickAll: "Pick all shown",
+    picked: (count: string) => `${count} picked`,
+    unpick: "Pick none",
+    p95: "P95",
+    p95On: "Switch P95 on",
+    p95Off: "Switch P95 off",
+    p95Switched: (count: string) => `P95 is on for ${count} nodes.`,
+    p95Cleared: (count: string) => `P95 is off for ${count} nodes.`
   },
   add: {
     title: "Add a node",
@@ -107,6 +125,76 @@ export const adminEnglish = {
     allTitle: "Sign out everywhere?",
     allText: "All sessions end at once, this one too. You will have to sign in again.",
     revoked: "The session was ended."
+  },
+  traffic: {
+    counting: "Counting",
+    usage: "Mode",
+    usages: { lite: "Lite", billing: "Billing" },
+    usageHints: {
+      lite: "Totals per cycle and the highest rate.",
+      billing: "Also days, five-minute samples, coverage and P95."
+    },
+    direction: "Direction",
+    directions: {
+      default: "As for all nodes",
+      out: "What goes out",
+      both: "In and out together",
+      max: "The larger of in and out"
+    },
+    directionHint: "What counts as use. Nothing is measured differently.",
+    cycle: "Billing cycle",
+    mode: "Cycle",
+    modes: {
+      default: "As for all nodes",
+      calendar_month: "Calendar month",
+      clamp_to_month_end: "Start day, at most the last of the month",
+      vendor_compatible: "Start day, overflowing into the next month"
+    },
+    modeHints: {
+      default: "The node follows the settings for all nodes.",
+      calendar_month: "From the first of a month to its end.",
+      clamp_to_month_end: "In a shorter month the cycle starts on its last day.",
+      vendor_compatible: "As some vendors bill: a month after 31 January is 3 March, and later cycles go on from there."
+    },
+    day: "Start day",
+    anchor: "Anchor date",
+    zone: "Time zone",
+    hints: {
+      day: "1 to 31.",
+      anchor: "The first day of some cycle; empty to go by the start day.",
+      zone: "Whose midnight the cycles start at; empty for the zone of the service."
+    },
+    unused: {
+      default: "Not used: the node follows the settings for all nodes.",
+      calendar: "Not used: a calendar month starts on the 1st.",
+      clamp: "Not used: this cycle goes by its start day.",
+      anchored: "Not used: the anchor date says it."
+    },
+    preview: "Calendar",
+    noPreview: "No calendar for these values.",
+    current: "Current cycle",
+    span: (from: string, to: string) => `${from} – ${to}`,
+    days: (count: number) => `${count} days`,
+    next: "Next starts",
+    last: "Starts so far",
+    overrides: "Nodes with a cycle of their own keep it.",
+    guests: "Guests",
+    access: "Guests read traffic",
+    accessText: "On: guests see the traffic of the nodes that they see. Off: none.",
+    on: "on",
+    off: "off",
+    differences: "What saving changes",
+    becomes: "becomes",
+    stays: (value: string) => `${value}, as it is`,
+    recount: "All cycles are counted by the new settings, from the five-minute figures that are kept.",
+    ofNode: "Traffic",
+    p95: "P95",
+    p95Hint: "Shows the 95th percentile of the five-minute rates.",
+    p95Lite: "Shows the 95th percentile, but only in the billing mode; now the mode is lite.",
+    asGlobal: (value: string) => `As for all nodes: ${value}`,
+    effective: (mode: string, day: string, zone: string) =>
+      `In force: ${[mode, day, zone].filter((part) => part !== "").join(", ")}`,
+    onDay: (day: number) => `day ${day}`
   },
   system: {
     brand: "Brand",

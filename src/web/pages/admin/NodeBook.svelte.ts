@@ -1,6 +1,6 @@
 // The administrator's list of nodes and groups, and every change to it.
 import type { Group } from "../../../../schema/Group.ts"
-import type { Node } from "../../../../schema/Node.ts"
+import type { CycleMode, DirectionMode, Node } from "../../../../schema/Node.ts"
 import { Failure } from "../../api/Failure.ts"
 import { session } from "../../state/Session.svelte.ts"
 import { explain, report } from "./Explain.ts"
@@ -12,9 +12,17 @@ export interface NodeChange {
   readonly tags?: ReadonlyArray<string>
   readonly group_ids?: ReadonlyArray<number>
   readonly secret?: string
+  readonly traffic_p95_enabled?: boolean
+  readonly traffic_direction_mode?: DirectionMode
+  readonly traffic_cycle_mode?: CycleMode
+  readonly traffic_billing_start_day?: number
+  readonly traffic_billing_anchor_date?: string
+  readonly traffic_billing_timezone?: string
 }
 
 const nodesPath = "/api/admin/nodes/"
+/** The service takes no more at once. */
+const bulkIdsMax = 10_000
 
 export class NodeBook {
   nodes = $state.raw<ReadonlyArray<Node>>([])
@@ -68,6 +76,22 @@ export class NodeBook {
       this.#put(node.id, { is_guest_visible: !isVisible })
       report(thrown)
     }
+  }
+
+  /** Whether the percentile of these nodes is told; all of one call or none. Answers how many were switched. */
+  async switchP95(ids: ReadonlyArray<number>, enabled: boolean): Promise<number> {
+    let done = 0
+    try {
+      for (; done < ids.length; done += bulkIdsMax) {
+        const part = ids.slice(done, done + bulkIdsMax)
+        await session.client.call("PATCH", `${nodesPath}traffic-p95`, { body: { ids: part, enabled } })
+      }
+    } catch (thrown) {
+      report(thrown)
+    }
+    const switched = new Set(ids.slice(0, done))
+    this.nodes = this.nodes.map((node) => (switched.has(node.id) ? { ...node, traffic_p95_enabled: enabled } : node))
+    return switched.size
   }
 
   /** Shown at once. Quick moves are sent as one list after the one that is on its way. */

@@ -1,9 +1,9 @@
 // The figures of one chart: read when they are wanted, kept on show until newer ones are there.
 import type { HistoryAnswer } from "../../../../../schema/History.ts"
 import type { ChartSpec } from "./ChartSpecs.ts"
-import { columnsOf, isEmpty, type Columns } from "./Columns.ts"
+import { columnsOf, isEmpty, type Columns } from "../../../charts/Columns.ts"
 import type { HistoryBoard } from "./HistoryBoard.svelte.ts"
-import type { Stretch } from "./HistoryView.ts"
+import type { Stretch } from "../../../charts/Times.ts"
 
 export interface Shown {
   readonly columns: Columns

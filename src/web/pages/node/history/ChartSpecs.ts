@@ -1,10 +1,8 @@
 // Which charts a node's history has: their metrics, devices, units and the aggregate that suits them.
 import type { HistoryAgg, HistoryMetric } from "../../../../../schema/History.ts"
 import type { Snapshot } from "../../../../../schema/Snapshot.ts"
+import type { Unit } from "../../../charts/Units.ts"
 import type { HistoryCatalogue } from "./HistoryEnglish.ts"
-
-/** `share` 0..1, `percent` 0..100, `rate` bytes per second, `degrees` Celsius. */
-export type Unit = "share" | "percent" | "rate" | "load" | "count" | "degrees"
 
 export interface SeriesSpec {
   readonly name: keyof HistoryCatalogue["series"]

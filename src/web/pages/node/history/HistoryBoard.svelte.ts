@@ -6,19 +6,10 @@ import { failureOf, type Failure } from "../../../api/Failure.ts"
 import { link } from "../../../state/Link.svelte.ts"
 import { router } from "../../../state/Router.svelte.ts"
 import { session } from "../../../state/Session.svelte.ts"
+import type { Stretch } from "../../../charts/Times.ts"
 import type { ChartSpec } from "./ChartSpecs.ts"
-import {
-  fit,
-  narrow,
-  parseView,
-  printView,
-  refreshMs,
-  shift,
-  stretchOf,
-  type HistoryView,
-  type Stretch
-} from "./HistoryView.ts"
-import { Lane } from "./Lane.ts"
+import { fit, narrow, parseView, printView, refreshMs, shift, stretchOf, type HistoryView } from "./HistoryView.ts"
+import { Lane } from "../../../api/Lane.ts"
 
 /** A browser keeps six connections per host; the live figures need theirs. */
 const readsAtOnce = 4

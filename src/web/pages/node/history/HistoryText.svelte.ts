@@ -1,7 +1,7 @@
 // The history's texts and times in the language of the page.
 import { locale, type LocaleName } from "../../../state/Locale.svelte.ts"
 import { historyEnglish, type HistoryCatalogue } from "./HistoryEnglish.ts"
-import { makeTimes } from "./Times.ts"
+import { makeTimes } from "../../../charts/Times.ts"
 
 const load: Record<LocaleName, () => Promise<HistoryCatalogue>> = {
   en: () => Promise.resolve(historyEnglish),

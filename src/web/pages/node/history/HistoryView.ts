@@ -1,10 +1,6 @@
 // What a history address asks for: range, zoom, aggregate, interface, and how each of them moves.
 import type { HistoryAgg, HistoryRange, OnlineRange } from "../../../../../schema/History.ts"
-
-export interface Stretch {
-  readonly fromMs: number
-  readonly toMs: number
-}
+import type { Stretch } from "../../../charts/Times.ts"
 
 export interface HistoryView {
   readonly range: HistoryRange

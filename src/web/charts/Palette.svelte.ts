@@ -1,6 +1,6 @@
 // The colours and the type of the charts as the theme gives them; read again when the theme changes.
 import { createSubscriber } from "svelte/reactivity"
-import { remPx } from "../../../parts/Rem.ts"
+import { remPx } from "../parts/Rem.ts"
 
 export interface Colours {
   /** One per series; the dash tells them apart as well. */

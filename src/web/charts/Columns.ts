@@ -1,5 +1,5 @@
 // Points of several series as columns over one ascending time axis, with gaps that stay gaps; figures about them.
-import type { HistoryAnswer } from "../../../../../schema/History.ts"
+import type { HistoryAnswer } from "../../../schema/History.ts"
 
 type Points = HistoryAnswer["points"]
 

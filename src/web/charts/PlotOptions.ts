@@ -1,7 +1,7 @@
-// How a history chart is drawn: scales, axes, lines, cursor and what dragging does.
-import type uPlot from "uplot"
+// How a chart over time is drawn: scales, axes, lines, cursor and what dragging does.
+import uPlot from "uplot"
 import { lonely, type Cell } from "./Columns.ts"
-import type { Stretch } from "./HistoryView.ts"
+import type { Stretch } from "./Times.ts"
 import { dashes, type Colours } from "./Palette.svelte.ts"
 import type { Height } from "./Units.ts"
 
@@ -16,6 +16,8 @@ const dragMin = 6
 export interface PlotInput {
   readonly width: number
   readonly seriesCount: number
+  /** Empty for the zone of the viewer. */
+  readonly zone: string
   readonly colours: Colours
   /** Read at every drawing. */
   readonly stretch: () => Stretch
@@ -92,7 +94,9 @@ export const plotOptions = (input: PlotInput): uPlot.Options => ({
   width: input.width,
   height: plotHeight,
   ms: 1,
-  padding: [8, 10, 0, 0],
+  ...(input.zone === "" ? {} : { tzDate: (ms: number) => uPlot.tzDate(new Date(ms), input.zone) }),
+  // A cycle ends on the mark of a day, half of whose label lies beside the plot.
+  padding: [8, input.zone === "" ? 10 : 24, 0, 0],
   legend: { show: false },
   scales: {
     x: { time: true, range: () => [input.stretch().fromMs, input.stretch().toMs] },

@@ -1,4 +1,9 @@
-// Instants and stretches of time as text, in the language and the zone of the viewer.
+// Instants and stretches of time as text, in the language of the viewer and in one zone.
+
+export interface Stretch {
+  readonly fromMs: number
+  readonly toMs: number
+}
 
 export interface Times {
   /** Label of the time axis; `pauseMs` lies between two labels. */
@@ -11,9 +16,14 @@ export interface Times {
 const minuteMs = 60_000
 const dayMs = 86_400_000
 
-export const makeTimes = (localeName: string): Times => {
+/** In the zone of the viewer unless another known one is given. */
+export const makeTimes = (localeName: string, zone?: string): Times => {
   const of = (options: Intl.DateTimeFormatOptions) =>
-    new Intl.DateTimeFormat(localeName, { ...options, hourCycle: "h23" })
+    new Intl.DateTimeFormat(localeName, {
+      ...options,
+      hourCycle: "h23",
+      ...(zone === undefined ? {} : { timeZone: zone })
+    })
   const seconds = of({ hour: "2-digit", minute: "2-digit", second: "2-digit" })
   const minutes = of({ hour: "2-digit", minute: "2-digit" })
   const day = of({ day: "numeric", month: "short" })
@@ -25,10 +35,7 @@ export const makeTimes = (localeName: string): Times => {
     minute: "2-digit",
     second: "2-digit"
   })
-  const isMidnight = (ms: number): boolean => {
-    const date = new Date(ms)
-    return date.getHours() === 0 && date.getMinutes() === 0 && date.getSeconds() === 0
-  }
+  const isMidnight = (ms: number): boolean => seconds.format(ms) === "00:00:00"
   return {
     tick: (ms, pauseMs) =>
       pauseMs >= dayMs || isMidnight(ms) ? day.format(ms) : (pauseMs >= minuteMs ? minutes : seconds).format(ms),

@@ -1,7 +1,9 @@
 // How the figures of a chart are printed and how high its axis reaches.
-import type { Format } from "../../../text/Format.ts"
-import { scaleOf } from "../Trend.ts"
-import type { Unit } from "./ChartSpecs.ts"
+import type { Format } from "../text/Format.ts"
+import { scaleOf } from "./Trend.ts"
+
+/** `share` 0..1, `percent` 0..100, `rate` bytes per second, `degrees` Celsius. */
+export type Unit = "share" | "percent" | "rate" | "load" | "count" | "degrees"
 
 /** A figure as the reader sees it beside the chart and in its table. */
 export const figurePrinter = (unit: Unit, format: Format): ((value: number) => string) =>

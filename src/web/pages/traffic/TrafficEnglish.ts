@@ -1,0 +1,156 @@
+// The texts of the traffic pages in English; their type is what other languages must fill.
+
+export const trafficEnglish = {
+  title: "Traffic",
+  titleOf: (name: string) => `Traffic of ${name}`,
+  refused: "Traffic is not shown to guests. Administrators see it after signing in.",
+  back: "All traffic",
+  node: "To the node",
+  search: "Search nodes",
+  order: "Order",
+  orders: { use: "By use", name: "By name", display: "Display order" },
+  progress: (read: string, all: string) => `${read} of ${all} nodes read`,
+  shown: (shown: string, all: string) => (shown === all ? `${all} nodes` : `${shown} of ${all} nodes`),
+  failedSome: (count: string) => `${count} nodes could not be read.`,
+  sums: "Sum of the interfaces shown below",
+  list: "Traffic of the current cycle by node",
+  emptyTitle: "No nodes to show",
+  emptyText: "As soon as a node reports, its traffic is counted here.",
+  noMatch: "No node fits this search.",
+  columns: {
+    node: "Node",
+    iface: "Interface",
+    cycle: "Cycle",
+    in: "In",
+    out: "Out",
+    use: "Counted",
+    p95: "P95"
+  },
+  legend: "Bar: counted bytes against the busiest node. Line: how far the cycle is.",
+  ifaceOf: (name: string) => `Interface of ${name}`,
+  iface: "Interface",
+  noIface: "No interface has been counted yet.",
+  notRead: "Not read",
+  reading: "Reading",
+  noData: "Nothing was measured in this cycle.",
+  cycle: "Cycle",
+  cycles: { current: "Current cycle", previous: "Previous cycle" },
+  span: (from: string, to: string) => `${from} – ${to}`,
+  elapsed: (share: string) => `${share} of the cycle has passed`,
+  elapsedShort: (share: string) => `${share} passed`,
+  left: (days: string) => `${days} left`,
+  over: "The cycle is over",
+  zone: (zone: string) => `Days of ${zone}`,
+  inBytes: "In",
+  outBytes: "Out",
+  counted: "Counted",
+  directions: { in: "in", out: "out", total: "in and out", "": "none" },
+  modes: { out: "counts what goes out", both: "counts in and out", max: "counts the larger side" },
+  p95: "P95",
+  peak: "Highest rate",
+  peakHint: { lite: "between two reports", billing: "of a five-minute slot" },
+  noP95: {
+    disabled: "P95 is switched off for this node",
+    lite_mode: "No P95 in the lite mode",
+    insufficient_samples: "Fewer than 20 slots were measured",
+    snapshot_without_p95: "Kept without P95",
+    available: "Not known"
+  },
+  noP95Short: {
+    disabled: "off",
+    lite_mode: "lite",
+    insufficient_samples: "too few slots",
+    snapshot_without_p95: "not kept",
+    available: "–"
+  },
+  status: {
+    provisional: "still counting",
+    grace: "closed, may still change",
+    sealed: "final",
+    stale: "final, in part"
+  },
+  coverage: (percent: number) => `Based on ${percent}% of the samples`,
+  coverageShort: (percent: number) => `${percent}% measured`,
+  complete: "Every slot was measured",
+  measured: "Measured",
+  slots: (measured: string, expected: string) => `${measured} of ${expected} slots`,
+  readings: (count: string) => `${count} readings`,
+  until: "Counted until",
+  gaps: (count: number) => (count === 1 ? "1 gap" : `${count} gaps`),
+  resets: (count: number) => (count === 1 ? "1 counter reset" : `${count} counter resets`),
+  pace: (volume: string) => `At this pace about ${volume} at the end`,
+  before: (volume: string) => `Previous cycle: ${volume}`,
+  bar: (used: string, elapsed: string) => `${used} counted, ${elapsed}`,
+  daily: {
+    title: "Days",
+    strip: "Bytes per day, oldest first. Arrow keys move through the days.",
+    day: "Day",
+    line: (day: string, into: string, out: string) => `${day}: in ${into}, out ${out}`,
+    total: (into: string, out: string, days: number) => `${days} days, in ${into}, out ${out}`,
+    none: "No day was measured in this cycle.",
+    needsBilling: "Days need the billing mode",
+    needsBillingText:
+      "This service counts in the lite mode: totals of a cycle without days, samples and P95. In the billing mode each day has its figures.",
+    settings: "To the traffic settings"
+  },
+  rates: {
+    title: "Five-minute rates",
+    side: "Series",
+    sides: { in: "In", out: "Out", total: "In and out" },
+    rate: "Rate",
+    line: "P95",
+    zoomOut: "Whole cycle",
+    hint: "Drag across the chart to zoom in, double-click to zoom out.",
+    label: (side: string, low: string, high: string, last: string) =>
+      `${side}: lowest ${low}, highest ${high}, last ${last}.`,
+    labelLine: (level: string) => `P95 line at ${level}.`,
+    none: "No slot was measured in this cycle.",
+    headroom: (slots: string, time: string) =>
+      `Until the cycle ends, ${slots} more slots (${time}) may lie above this line without raising it.`,
+    spent: "The next slot above this line raises it.",
+    free: (slots: string, time: string, high: string) =>
+      `${slots} slots (${time}) above the line are left out; the highest of them had ${high}.`
+  },
+  why: {
+    title: "Why this figure",
+    rule: "Rule",
+    ruleText:
+      "Rates of all valid five-minute slots from the highest down; the highest 5%, rounded down to whole slots, are left out; the next one is the figure.",
+    asked: "As the service says it",
+    samples: (count: string, discarded: string) => `${count} valid slots, ${discarded} of them left out.`,
+    deciding: (time: string, rate: string) => `The slot of ${time} decides with ${rate}.`,
+    undecided: (count: string) => `There is no P95: ${count} valid slots, at least 20 are needed.`,
+    off: "The figure is not shown above, but this is what the rule would give.",
+    leftOut: "Slots left out",
+    slot: "Slot",
+    rate: "Rate",
+    rank: "Rank",
+    invalid: (count: string) => `${count} slots have bytes but no valid rate; they count as bytes only.`,
+    gaps: "Gaps",
+    resets: "Counter resets",
+    noneOf: "none",
+    occurrence: (time: string, count: number) => (count === 1 ? time : `${time} (${count})`),
+    more: (count: string) => `and ${count} more`,
+    failed: "The slots could not be read."
+  },
+  months: {
+    title: "Cycles",
+    count: "Number of cycles",
+    counts: (count: number) => `${count} cycles`,
+    since: "From",
+    none: "No cycle has figures yet.",
+    cycle: "Cycle",
+    status: "State",
+    measured: "Measured",
+    peak: "Highest"
+  },
+  exports: {
+    title: "Download as CSV",
+    facts: "Slots",
+    days: "Days",
+    months: "Cycles",
+    failed: "The file could not be read."
+  }
+}
+
+export type TrafficCatalogue = typeof trafficEnglish
