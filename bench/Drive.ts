@@ -35,7 +35,8 @@ export const runningActors = (count: number, journal: JournalService): ReadonlyA
     intern: makeIntern(),
     scratch: new Float64Array(1024),
     revision: 0,
-    renamed: () => {}
+    renamed: () => {},
+    facts: () => {}
   }
   return Array.from({ length: count }, (_, i) => {
     const actor = new NodeActor(idOf(i), shared)

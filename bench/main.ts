@@ -9,6 +9,7 @@ import { history } from "./History.ts"
 import { type Name, type Options, parseOptions, usage } from "./Options.ts"
 import { restart } from "./Restart.ts"
 import { rows } from "./Rows.ts"
+import { traffic } from "./Traffic.ts"
 import { clear, prepare } from "./Workshop.ts"
 
 /** The fleet of every benchmark. */
@@ -20,7 +21,8 @@ const benchmarks: Readonly<Record<Name, (fleet: Fleet, options: Options) => Prom
   actors: (fleet, { seconds }) => actors(fleet, seconds),
   journal: (fleet, { seconds }) => rows(fleet, seconds),
   restart: (fleet, { seconds }) => restart(fleet, seconds),
-  history: (fleet, { seconds }) => history(fleet, seconds)
+  history: (fleet, { seconds }) => history(fleet, seconds),
+  traffic: (_, { seconds }) => traffic(seconds)
 }
 
 const run = async (options: Options): Promise<void> => {

@@ -34,7 +34,8 @@ const makeOffer = (journal: JournalService, nodes: number) => {
       receivedAt: Date.now(),
       details: null,
       isApplied: true,
-      checkpoint: due ? checkpoint : null
+      checkpoint: due ? checkpoint : null,
+      facts: null
     }
     if (journal.offerRow(row, vector, vectorSize, settle) === 0) throw new Error("the journal is full or closed")
     figures.offered++
