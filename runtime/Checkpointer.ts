@@ -16,6 +16,12 @@ const framesMin = 1000
 const framesFew = 256
 /** For so long commits wait for the last pass; on a disk that is slower the next attempt may be luckier. */
 const holdMsMax = 250
+/**
+ * From here on, 16 MB, as after a backup, the sync takes so long that a commit beside it would hold the event loop up for
+ * tenths of a second. Commits rather wait, a little longer; at 5,000 rows a second the journal has room for that.
+ */
+const framesLarge = 4096
+const holdLargeMsMax = 750
 /** Where commits step in while the thread cannot copy: 64 MB, which the file of the log keeps anyway. */
 const framesHelpless = 16_384
 /** Threads that end one after the other without having copied anything; after these it is done without. */
@@ -183,15 +189,16 @@ const threadOf = (tools: Tools) =>
   }).pipe(Effect.catchAll(({ message }) => goWithout(tools, message)))
 
 /** While nobody commits, the thread can come to the end of the log; then the next commit begins it anew. */
-const lastPass = ({ database }: Tools, thread: Thread) =>
+const lastPass = ({ database }: Tools, thread: Thread, holdMs: number) =>
   Effect.acquireUseRelease(
     Effect.sync(() => database.hold(true)),
-    () => Effect.tap(thread.ask("copy"), (answer) => Effect.timeoutOption(Deferred.await(answer), holdMsMax)),
+    () => Effect.tap(thread.ask("copy"), (answer) => Effect.timeoutOption(Deferred.await(answer), holdMs)),
     () => Effect.sync(() => database.hold(false))
   ).pipe(Effect.flatMap(Deferred.await))
 
 const passes = (tools: Tools, thread: Thread, before: Standing) =>
   Effect.gen(function* () {
+    const isLarge = before.frames - before.copied >= framesLarge
     let { copied } = before
     let left = Number.POSITIVE_INFINITY
     for (;;) {
@@ -205,13 +212,14 @@ const passes = (tools: Tools, thread: Thread, before: Standing) =>
       left = frames - done.copied
       // At its end, or even begun anew meanwhile.
       if (left <= 0) return done
+      if (isLarge && left <= framesFew) break
       // Each pass leaves what was committed during it, and SQLite syncs the database only in one that leaves nothing.
       // The second is short, so it often does: 4 MB shall not be synced while commits wait. From then on a writer that
       // is as fast as the copying is made to wait.
       if (leftBefore < Number.POSITIVE_INFINITY && (left <= framesFew || left > leftBefore / 2)) break
       copied = done.copied
     }
-    return yield* lastPass(tools, thread)
+    return yield* lastPass(tools, thread, isLarge ? holdLargeMsMax : holdMsMax)
   }).pipe(
     // At shutdown the thread ends as a whole, and nobody waits for what it does.
     Effect.onExit((exit) =>
