@@ -86,11 +86,11 @@ const eachChunk = (
 }
 
 /** The rows that are committed but in no chunk yet, as columns; one that cannot be read is left out and counted. */
-const tailOf = ({ journal, marks, store }: Tools, actor: NodeActor | undefined) => {
+const tailOf = ({ journal, marks, store }: Tools, actor: NodeActor | undefined, metric?: HistoryMetric) => {
   if (actor === undefined || actor.unsealed.length === 0) return undefined
   const details = store.sealedDetails(actor.id)
   const before = details === undefined ? undefined : (JSON.parse(details) as Details)
-  const sealing = new Sealing(before ?? undefined, actor.unsealed.length)
+  const sealing = new Sealing(before ?? undefined, actor.unsealed.length, metric)
   for (const row of journal.rows(actor.unsealed)) if (!addRow(sealing, row)) marks.figures.damaged++
   return sealing.finish()
 }
@@ -141,7 +141,7 @@ const answer = (tools: Tools, id: NodeId, query: HistoryQuery): HistoryAnswer =>
     tools.marks.figures.damaged++
     if (missing.length < missingMax) missing.push({ from: isoSeconds(row.startAt), to: isoSeconds(row.endAt) })
   })
-  const tail = tailOf(tools, tools.supervisor.actor(id))
+  const tail = tailOf(tools, tools.supervisor.actor(id), metric)
   const index = tail === undefined ? -1 : findSeries(tail.series, metric, devices)
   if (tail !== undefined && index >= 0) {
     points.addValues(tail.chunk.times, (tail.chunk.columns[index] as Float64Array).map(kept))

@@ -1,4 +1,5 @@
 // Gathers a node's journal rows into the columns of one raw chunk, whatever devices come and go in between.
+import type { HistoryMetric } from "../../schema/History.ts"
 import type { SmartDevice } from "../../schema/Report.ts"
 import type { RawChunk } from "./Chunk.ts"
 import { type Changes, type Details, merged } from "./Details.ts"
@@ -18,23 +19,32 @@ export interface Sealed {
 
 const noDevices: ReadonlyArray<SmartDevice> = []
 
+/** Where a column's value stands among all that a row has. */
+interface Pick {
+  readonly at: number
+  readonly values: Float64Array
+}
+
 export class Sealing {
   /** What the next row's changes build upon; undefined before the first. */
   details: Details | undefined
   length = 0
   private readonly capacity: number
+  private readonly metric: HistoryMetric | undefined
   private readonly times: Float64Array
   private readonly columns = new Map<string, { readonly series: Series; readonly values: Float64Array }>()
   private layout: LayoutNames | undefined
   private smart: Details["smart"] | undefined
   private size = 0
   private taken: Columns | undefined
-  private targets: ReadonlyArray<Float64Array> = []
+  private picks: ReadonlyArray<Pick> = []
   private scratch = new Float64Array(0)
 
-  constructor(details: Details | undefined, capacity: number) {
+  /** With a metric only its columns are gathered: what a read wants. */
+  constructor(details: Details | undefined, capacity: number, metric?: HistoryMetric) {
     this.details = details
     this.capacity = capacity
+    this.metric = metric
     this.times = new Float64Array(capacity)
   }
 
@@ -44,10 +54,7 @@ export class Sealing {
     this.follow(this.details)
     if (vector.length !== this.size) return false
     this.taken?.take(vector, this.scratch)
-    for (let i = 0; i < this.targets.length; i++) {
-      const values = this.targets[i] as Float64Array
-      values[this.length] = this.scratch[i] as number
-    }
+    for (const { at, values } of this.picks) values[this.length] = this.scratch[at] as number
     this.times[this.length] = receivedAt
     this.length++
     return true
@@ -82,7 +89,9 @@ export class Sealing {
     this.size = full.size
     this.taken = columnsOf(full, smart?.devices ?? noDevices)
     this.scratch = new Float64Array(this.taken.series.length)
-    this.targets = this.taken.series.map((series) => this.column(series))
+    this.picks = this.taken.series.flatMap((series, at) =>
+      this.metric === undefined || series.metric === this.metric ? [{ at, values: this.column(series) }] : []
+    )
   }
 
   private column(series: Series): Float64Array {

@@ -35,8 +35,12 @@ const rowsOf = (reports: ReadonlyArray<NodeReport>): ReadonlyArray<SealRow> => {
     return { receivedAt: firstAt + i * 3000, vector: flattened(report, layout), changes }
   })
 }
-const sealed = (rows: ReadonlyArray<SealRow>, details?: Details): Sealed & { readonly sealing: Sealing } => {
-  const sealing = new Sealing(details, rows.length)
+const sealed = (
+  rows: ReadonlyArray<SealRow>,
+  details?: Details,
+  metric?: HistoryMetric
+): Sealed & { readonly sealing: Sealing } => {
+  const sealing = new Sealing(details, rows.length, metric)
   for (const row of rows) sealing.add(row)
   return { ...sealing.finish(), sealing }
 }
@@ -209,6 +213,19 @@ describe("what is sealed", () => {
 
         expect(joined).toEqual(asMap(sealed(rows)))
         expect(second.sealing.details).toEqual(sealed(rows).sealing.details)
+      })
+    )
+  })
+
+  it("is of one metric just the columns that it would have among all", () => {
+    fc.assert(
+      fc.property(reportRows, fc.nat(), (reports, pick) => {
+        const rows = rowsOf(reports)
+        const all = sealed(rows)
+        const metric = all.series[pick % Math.max(1, all.series.length)]?.metric ?? "cpu.usage_ratio"
+        const own = [...asMap(all)].filter(([key]) => (JSON.parse(key) as [string])[0] === metric)
+
+        expect(asMap(sealed(rows, undefined, metric))).toEqual(new Map(own))
       })
     )
   })
