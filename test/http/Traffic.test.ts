@@ -380,7 +380,9 @@ describe("real reports", () => {
     }
     expect(new Set(covered)).toEqual(new Set([0, 1, 2]))
     const { stats } = await summaryAt(service, admin, mine)
-    expect([stats.in_bytes * 2, stats.reset_count, stats.gap_count]).toEqual([stats.out_bytes, 0, 0])
+    // Each side's bytes are split over the open bucket's border by themselves, to whole bytes.
+    expect(Math.abs(stats.in_bytes * 2 - stats.out_bytes)).toBeLessThanOrEqual(1)
+    expect([stats.reset_count, stats.gap_count]).toEqual([0, 0])
     // Silent from here on: what the actor knows of the bucket counts, although no fact of it is on disk.
     admin = await moveTo(service, startMs + 3_600_000)
     const silent = await summaryAt(service, admin, mine)

@@ -64,7 +64,11 @@ describe("a setting", () => {
     ["WATCHPOST_HISTORY_BYTES", "10"],
     ["WATCHPOST_HISTORY_BYTES", "9MB"],
     ["WATCHPOST_HISTORY_BYTES", "10GiB"],
-    ["WATCHPOST_HISTORY_BYTES", "2000TB"]
+    ["WATCHPOST_HISTORY_BYTES", "2000TB"],
+    ["WATCHPOST_TRAFFIC_RETENTION_DAYS", "0"],
+    ["WATCHPOST_TRAFFIC_RETENTION_DAYS", "90d"],
+    ["WATCHPOST_TRAFFIC_RETENTION_DAYS", "1.5"],
+    ["WATCHPOST_TRAFFIC_RETENTION_DAYS", "-90"]
   ])("%s cannot be %j, and the message names it in one line", (name, value) => {
     const message = bad(name, value)
 
@@ -96,7 +100,8 @@ describe("a setting", () => {
           minute: { keepMs: 7 * day, maxBytes: 3.4e9 },
           quarter: { keepMs: 45 * day, maxBytes: 1.3e9 },
           hour: { keepMs: 400 * day, maxBytes: 2.6e9 }
-        }
+        },
+        trafficKeepMs: 90 * day
       })
     }
   })
@@ -106,7 +111,7 @@ describe("a setting", () => {
     const written = [...fallback].filter(([, value]) => !value.startsWith("("))
 
     expect(good(Object.fromEntries(written))).toEqual(good({}))
-    expect([written.length, fallback.size]).toEqual([8, 12])
+    expect([written.length, fallback.size]).toEqual([9, 13])
   })
 
   it.each<[string, string, Partial<Settings>]>([
@@ -128,6 +133,7 @@ describe("a setting", () => {
     ["WATCHPOST_TIMEZONE", "UTC", { timezone: "UTC" }],
     ["WATCHPOST_LOCAL_NODE", "OFF", { localNode: false }],
     ["WATCHPOST_LOCAL_NODE", " on ", { localNode: true }],
+    ["WATCHPOST_TRAFFIC_RETENTION_DAYS", "400", { trafficKeepMs: 400 * day }],
     ["WATCHPOST_HISTORY_RAW", "48h", historyWith({ raw: { keepMs: 2 * day, maxBytes: 2.7e9 } })],
     [
       "WATCHPOST_HISTORY_RAW",

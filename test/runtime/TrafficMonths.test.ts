@@ -142,7 +142,7 @@ describe("closed cycles", () => {
 
 const oldest = Effect.map(TrafficStore, (store) => (store.oldestBucket() ?? 0) * bucketMs)
 
-describe("the retention of facts", () => {
+describe("the retention of facts", { timeout: 60_000 }, () => {
   it.effect("lets nothing go while snapshots cannot be written", () =>
     inLedgers(
       Effect.gen(function* () {
