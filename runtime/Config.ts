@@ -2,6 +2,7 @@
 import { Config, ConfigError, Context, Effect, Either, Layer, Option, Redacted } from "effect"
 import ipaddr from "ipaddr.js"
 import { isAbsolute, resolve } from "node:path"
+import { type Locale, locales } from "../src/core/alert/Messages.ts"
 import { type HistoryLimits, limitsOf, parseBytes, parseTier } from "./HistoryLimits.ts"
 
 export interface Settings {
@@ -21,6 +22,8 @@ export interface Settings {
   readonly history: HistoryLimits
   /** How long five-minute traffic facts are kept. */
   readonly trafficKeepMs: number
+  /** Of notifications. */
+  readonly language: Locale
 }
 
 /** The settings of this process. */
@@ -52,7 +55,8 @@ export const catalogue = [
     "WATCHPOST_TRAFFIC_RETENTION_DAYS",
     "90",
     "Days that five-minute traffic facts are kept; months outlive them, and no fact goes before its month is written."
-  ]
+  ],
+  ["WATCHPOST_LANGUAGE", "en", "Language of notifications: `en` or `zh`."]
 ] as const
 
 const checked = <A, B>(self: Config.Config<A>, name: string, parse: (value: A) => Either.Either<B, string>) =>
@@ -107,6 +111,14 @@ const parseSwitch = (text: string): Either.Either<boolean, string> => {
   return word === "on" || word === "off" ? Either.right(word === "on") : Either.left("must be `on` or `off`")
 }
 
+const parseLanguage = (text: string): Either.Either<Locale, string> => {
+  const word = text.trim().toLowerCase()
+  return Either.fromNullable(
+    locales.find((locale) => locale === word),
+    () => `must be one of ${locales.join(", ")}`
+  )
+}
+
 /** Whole days, up to ten years, as with the tiers of history. */
 const parseDays = (text: string): Either.Either<number, string> => {
   const days = /^\d{1,4}$/.test(text.trim()) ? Number(text) : 0
@@ -153,6 +165,7 @@ export const settings: Config.Config<Settings> = Config.all({
     "WATCHPOST_TRAFFIC_RETENTION_DAYS",
     parseDays
   ),
+  language: checked(withDefault("WATCHPOST_LANGUAGE", "en"), "WATCHPOST_LANGUAGE", parseLanguage),
   historyBytes: checked(withDefault("WATCHPOST_HISTORY_BYTES", "10GB"), "WATCHPOST_HISTORY_BYTES", parseBytes)
 }).pipe(
   Config.map(({ historyBytes, listen, tiers, ...rest }) => ({

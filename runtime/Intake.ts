@@ -5,7 +5,7 @@ import type { IntakeStatus } from "../schema/System.ts"
 import type { UpdateManifest } from "../schema/Upgrade.ts"
 import { type Reading, readReport, readStatic } from "../src/core/Reading.ts"
 import { Journal } from "./Journal.ts"
-import type { Mail, Reply } from "./NodeActor.ts"
+import type { Mail, Reply } from "./NodeProtocol.ts"
 import { NodeRoster } from "./NodeRoster.ts"
 import { NodeSupervisor } from "./NodeSupervisor.ts"
 

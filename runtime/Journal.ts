@@ -3,6 +3,7 @@ import { Context, Effect, Layer } from "effect"
 import type { NodeId } from "../schema/Ids.ts"
 import type { ClosedFact } from "../src/core/Ledger.ts"
 import { encode, encodedBytesMax } from "../src/core/VectorCode.ts"
+import type { AlertStep } from "../src/store/alert/AlertWrites.ts"
 import { JournalStore, type Write } from "../src/store/Journal.ts"
 import { FiberRegister, supervised } from "./FiberStatus.ts"
 import { codeOf, idle, repair } from "./JournalRepair.ts"
@@ -32,6 +33,8 @@ export interface RowOffer {
   readonly checkpoint: string | null
   /** Facts that the report completed: on disk with its row or not at all; null for none. */
   readonly facts: ReadonlyArray<ClosedFact> | null
+  /** What the report did to the node's alerts, on disk with its row or not at all; null for nothing. */
+  readonly alerts: AlertStep | null
 }
 
 export interface JournalFigures {
@@ -139,11 +142,11 @@ class Writer {
     const place = this.arena.subarray(at, at + size)
     place.set(size === vector.length ? vector : vector.subarray(0, size))
     const seq = ++this.seq
-    const { checkpoint, details, facts, isApplied, nodeId, receivedAt } = row
+    const { alerts, checkpoint, details, facts, isApplied, nodeId, receivedAt } = row
     this.batch.facts += facts?.length ?? 0
     const bytes = this.encode(vector, size)
     this.push(
-      { kind: "row", seq, nodeId, receivedAt, vector: bytes, details, isApplied, checkpoint, facts },
+      { kind: "row", seq, nodeId, receivedAt, vector: bytes, details, isApplied, checkpoint, facts, alerts },
       settle,
       place
     )

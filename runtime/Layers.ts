@@ -7,6 +7,14 @@ import { RoutedApi } from "../schema/api/Api.ts"
 import { StorageUnavailable } from "../schema/Errors.ts"
 import * as Password from "../src/auth/Password.ts"
 import * as Vault from "../src/auth/Vault.ts"
+import { AlertSettingsStore } from "../src/store/alert/AlertSettings.ts"
+import { AlertChannels } from "../src/store/alert/Channels.ts"
+import { AlertDeliveries } from "../src/store/alert/Deliveries.ts"
+import { AlertEvents } from "../src/store/alert/Events.ts"
+import { AlertMounts } from "../src/store/alert/Mounts.ts"
+import * as OutboxStore from "../src/store/alert/Outbox.ts"
+import { AlertRules } from "../src/store/alert/Rules.ts"
+import { AlertSilences } from "../src/store/alert/Silences.ts"
 import { Groups } from "../src/store/Groups.ts"
 import * as HistoryStore from "../src/store/History.ts"
 import { filesOf } from "../src/store/Home.ts"
@@ -21,6 +29,17 @@ import * as SessionStore from "../src/store/Sessions.ts"
 import { Settings } from "../src/store/Settings.ts"
 import * as Sql from "../src/store/Sql.ts"
 import * as TrafficStore from "../src/store/Traffic.ts"
+import * as AlertBook from "./alert/AlertBook.ts"
+import * as AlertDesk from "./alert/AlertDesk.ts"
+import { digestIn } from "./alert/AlertRender.ts"
+import * as AlertRetention from "./alert/AlertRetention.ts"
+import * as AlertWatch from "./alert/AlertWatch.ts"
+import * as Dispatcher from "./alert/Dispatcher.ts"
+import * as Sinks from "./alert/Sinks.ts"
+import * as TargetGuard from "./alert/TargetGuard.ts"
+import { gramClient } from "./alert/TelegramClient.ts"
+import * as TelegramLogin from "./alert/TelegramLogin.ts"
+import * as TelegramUser from "./alert/TelegramUser.ts"
 import { BundledVersion } from "./BundledVersion.ts"
 import * as Checkpointer from "./Checkpointer.ts"
 import * as Compactor from "./Compactor.ts"
@@ -31,6 +50,9 @@ import * as FrontBoard from "./FrontBoard.ts"
 import * as HistoryMarks from "./HistoryMarks.ts"
 import * as HistoryReads from "./HistoryReads.ts"
 import * as HistoryRetention from "./HistoryRetention.ts"
+import * as AlertChannelHandlers from "./http/AlertChannels.ts"
+import * as AlertEventHandlers from "./http/AlertEvents.ts"
+import * as AlertRuleHandlers from "./http/AlertRules.ts"
 import * as AuthHandlers from "./http/Auth.ts"
 import * as Files from "./http/Files.ts"
 import * as FrontHandlers from "./http/Front.ts"
@@ -101,7 +123,17 @@ const storage = Layer.unwrapEffect(
       HistoryStore.layer,
       TrafficStore.layer
     )
-    return Layer.mergeAll(stores, InstallId.layer(home)).pipe(
+    const alerts = Layer.mergeAll(
+      AlertRules.layer,
+      AlertMounts.layer,
+      AlertSettingsStore.layer,
+      AlertChannels.layer,
+      AlertSilences.layer,
+      AlertEvents.layer,
+      AlertDeliveries.layer,
+      OutboxStore.layer
+    )
+    return Layer.mergeAll(stores, alerts, InstallId.layer(home)).pipe(
       // After the tables: a key says that the home is in use.
       Layer.provideMerge(Vault.layer(key)),
       Layer.provideMerge(sql),
@@ -127,16 +159,37 @@ const traffic = Layer.mergeAll(TrafficReads.layer, TrafficRebuild.layer, Traffic
   Layer.provideMerge(TrafficPlans.layer)
 )
 
+/** Whom to tell and how; stands on the journal alone, because notifications outlive what they are about. */
+const dispatch = Layer.unwrapEffect(
+  Effect.map(AppConfig, ({ language, timezone }) =>
+    Dispatcher.layerWith(digestIn({ locale: language, zone: timezone }))
+  )
+).pipe(
+  Layer.provideMerge(Sinks.layer({})),
+  Layer.provideMerge(
+    Layer.mergeAll(TargetGuard.layer, TelegramUser.layer(gramClient), TelegramLogin.layer(gramClient))
+  ),
+  Layer.provideMerge(AlertBook.layer)
+)
+
+/** What the actors ask is there before them; what asks the actors stands on them. */
+const alertDesk = AlertDesk.layer.pipe(Layer.provideMerge(dispatch))
+const alertWatch = Layer.merge(AlertWatch.layer, AlertRetention.layer)
+
 const boards = Layer.mergeAll(Intake.layer, FrontBoard.layer, Readiness.layer, Checkpointer.layer)
 
-const engine = Layer.mergeAll(boards, history, traffic).pipe(
+const engine = Layer.mergeAll(boards, history, traffic, alertWatch).pipe(
   Layer.provideMerge(NodeSupervisor.layer),
+  Layer.provideMerge(alertDesk),
   Layer.provideMerge(Replay.layer),
   Layer.provideMerge(Layer.mergeAll(Journal.layer, NodeRoster.layer, TrafficFeed.layer)),
   Layer.provideMerge(FiberRegister.layer)
 )
 
 const handlers = Layer.mergeAll(
+  AlertRuleHandlers.layer,
+  AlertChannelHandlers.layer,
+  AlertEventHandlers.layer,
   AuthHandlers.layer,
   FrontHandlers.layer,
   HistoryHandlers.layer,

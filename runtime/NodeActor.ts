@@ -1,10 +1,8 @@
 // One node: a bounded mailbox, the state that only it touches, and the view it publishes after commit.
 import type { NodeId } from "../schema/Ids.ts"
 import { nodeNameMax } from "../schema/Node.ts"
-import type { NodeReport } from "../schema/Report.ts"
 import type { UpdateManifest } from "../schema/Upgrade.ts"
-import type { Static } from "../schema/Static.ts"
-import { type Arrival, changesIn } from "../src/core/Details.ts"
+import { changesIn } from "../src/core/Details.ts"
 import { gapLimitMs } from "../src/core/Bucket.ts"
 import { flatten } from "../src/core/Flatten.ts"
 import { type Layout, layoutOf } from "../src/core/Layout.ts"
@@ -22,8 +20,10 @@ import { emptyView, type NodeView, show, shownBy } from "../src/core/NodeView.ts
 import { noUpgrade, requested, type UpgradeState } from "../src/core/Upgrade.ts"
 import { untitled } from "../src/store/Journal.ts"
 import { encoded } from "../src/core/VectorCode.ts"
+import type { AlertPort } from "./alert/AlertPort.ts"
 import type { TakeFacts } from "./FactSink.ts"
 import type { Journal } from "./Journal.ts"
+import type { ActorStatus, Cover, Ended, Mail, Regard, Reply } from "./NodeProtocol.ts"
 import type { Context } from "effect"
 
 /** Messages that wait while the actor restarts; an agent sends one every few seconds and waits for its answer. */
@@ -32,26 +32,6 @@ export const mailboxMax = 8
 export const checkpointEvery = 32
 /** Crashes in a row after which a node is parked: its reports are refused at once until a restart succeeds. */
 export const parkAfter = 5
-
-/** Answers one agent: exactly one of the two is called, exactly once. */
-export interface Reply {
-  readonly acknowledge: (update: UpdateManifest | null, applied: boolean) => void
-  readonly refuse: () => void
-}
-export type Mail =
-  | {
-      readonly _tag: "Report"
-      readonly report: NodeReport
-      readonly arrival: Arrival
-      readonly receivedAt: number
-      readonly reply: Reply
-    }
-  | { readonly _tag: "Static"; readonly body: Static; readonly receivedAt: number; readonly reply: Reply }
-
-export type ActorStatus = "restoring" | "running" | "restarting" | "parked" | "stopped"
-
-/** Whether a checkpoint covers a node's rows: already, once the one offered is written, later, or not while it is away. */
-export type Cover = "covered" | "offered" | "busy" | "away"
 
 /** What all actors of a process share. */
 export interface Shared {
@@ -63,6 +43,7 @@ export interface Shared {
   revision: number
   readonly renamed: (id: NodeId, hostname: string) => void
   readonly facts: TakeFacts
+  readonly alerts: AlertPort
 }
 
 export class NodeActor {
@@ -128,6 +109,7 @@ export class NodeActor {
     this.checkpointSeq = checkpointSeq
     this.sinceCheckpoint = 0
     this.status = "running"
+    this.shared.alerts.begun(this.id, state)
     if (vector !== undefined) show(this.view, state.receivedAt, shownBy(state), vector, ++this.shared.revision)
     if (state.statics !== undefined) this.publishStatics(state.statics, state.version)
     this.drain()
@@ -183,6 +165,22 @@ export class NodeActor {
     return taken ? "offered" : "busy"
   }
 
+  /** Considers the node's alerts without a report; when busy, it is to be asked again. */
+  considerAlerts(): Regard {
+    // With a report in flight its alerts are ahead of what is published.
+    if (this.status !== "running" || this.settledSeq !== this.lastSeq) return "busy"
+    const { alerts, journal } = this.shared
+    const step = alerts.considered(this.view)
+    if (step === null) return "quiet"
+    const taken = journal.offer({ kind: "alert", step }, (committed) => {
+      if (committed) alerts.committed(step)
+      else this.end({ _tag: "RolledBack" })
+    })
+    if (taken) return "offered"
+    this.end({ _tag: "RolledBack" })
+    return "busy"
+  }
+
   private drain(): void {
     while (this.status === "running" && this.mailbox.length > 0) {
       const mail = this.mailbox.shift() as Mail
@@ -225,6 +223,7 @@ export class NodeActor {
       if (!shared.journal.afterCommit((ok) => (ok ? reply.acknowledge(update, false) : reply.refuse()))) reply.refuse()
       return
     }
+    const alerts = applied ? shared.alerts.reported(this.view, state, vector) : null
     const due = applied && ++this.sinceCheckpoint >= checkpointEvery
     const shown = shownBy(state)
     const seq = shared.journal.offerRow(
@@ -234,7 +233,8 @@ export class NodeActor {
         details: changes === undefined ? null : JSON.stringify(changes),
         isApplied: applied,
         checkpoint: due ? JSON.stringify(checkpointOf(state)) : null,
-        facts: facts ?? null
+        facts: facts ?? null,
+        alerts
       },
       vector,
       layout.size,
@@ -249,6 +249,7 @@ export class NodeActor {
         } else this.publishFaults(shown.faults)
         reply.acknowledge(update, applied)
         if (facts !== undefined) shared.facts(this.id, facts)
+        if (alerts !== null) shared.alerts.committed(alerts)
       }
     )
     if (seq === 0) return this.undo(reply)
@@ -268,6 +269,7 @@ export class NodeActor {
         if (!committed) return this.undo(reply)
         this.publishStatics(statics, version)
         this.shared.renamed(this.id, hostname)
+        this.shared.alerts.described(this.id, state)
         reply.acknowledge(null, true)
       }
     )
@@ -295,6 +297,3 @@ export class NodeActor {
     view.revision = ++this.shared.revision
   }
 }
-
-/** Why an actor's run ended: a defect in its turn, or a commit that failed. */
-export type Ended = { readonly _tag: "Crashed"; readonly message: string } | { readonly _tag: "RolledBack" }

@@ -6,11 +6,13 @@ import type { NodeFault } from "../schema/Node.ts"
 import { crashesInRow, restartDelayMs } from "../src/core/Backoff.ts"
 import type { NodeView } from "../src/core/NodeView.ts"
 import type { UpdateManifest } from "../schema/Upgrade.ts"
+import { AlertSeat } from "./alert/AlertPort.ts"
 import { FactSink } from "./FactSink.ts"
 import { FiberRegister, type Watch } from "./FiberStatus.ts"
 import { Journal } from "./Journal.ts"
-import { type Ended, NodeActor, parkAfter, type Shared } from "./NodeActor.ts"
+import { NodeActor, parkAfter, type Shared } from "./NodeActor.ts"
 import { NodeDirectory, type NodeFacts } from "./NodeDirectory.ts"
+import type { Ended } from "./NodeProtocol.ts"
 import { NodeRoster } from "./NodeRoster.ts"
 import { Replay, type Restored } from "./Replay.ts"
 
@@ -98,14 +100,13 @@ const noteCrash = ({ watch }: Tools, actor: NodeActor, message: string) =>
   })
 
 /** Rebuilds the node from the disk; a defect of the restore itself is a crash like any other. */
-const rebuild = ({ replay }: Tools, actor: NodeActor): Effect.Effect<Restored> =>
-  replay
-    .one(actor.id)
-    .pipe(
-      Effect.catchAllDefect((defect) =>
-        Effect.succeed({ ...replay.fresh(), failure: `the restore failed: ${String(defect)}` })
-      )
+const rebuild = ({ replay, shared }: Tools, actor: NodeActor): Effect.Effect<Restored> =>
+  replay.one(actor.id).pipe(
+    Effect.tap(() => Effect.sync(() => shared.alerts.reload(actor.id))),
+    Effect.catchAllDefect((defect) =>
+      Effect.succeed({ ...replay.fresh(), failure: `the restore failed: ${String(defect)}` })
     )
+  )
 
 /**
  * A node's fiber: run after run until it is interrupted. The policy is a plain function and everything for trouble is
@@ -134,6 +135,7 @@ const reconcile = (tools: Tools) =>
       if (records.has(id)) continue
       actors.delete(id)
       actor.stop()
+      tools.shared.alerts.departed(id)
       yield* FiberMap.remove(fibers, id)
     }
   })
@@ -217,7 +219,8 @@ const make = Effect.gen(function* () {
       scratch: new Float64Array(scratchFirst),
       revision: 0,
       renamed: (id, hostname) => roster.renamed(id, hostname),
-      facts: (yield* FactSink).take
+      facts: (yield* FactSink).take,
+      alerts: yield* AlertSeat
     },
     fibers,
     startFiber: yield* FiberMap.runtime(fibers)(),

@@ -51,6 +51,9 @@ export class InvalidStartDay extends failure("InvalidStartDay", 400, "invalid_tr
 export class InvalidAnchorDate extends failure("InvalidAnchorDate", 400, "invalid_traffic_billing_anchor_date") {}
 export class InvalidTimezone extends failure("InvalidTimezone", 400, "invalid_traffic_billing_timezone") {}
 export class InvalidDirectionMode extends failure("InvalidDirectionMode", 400, "invalid_traffic_direction_mode") {}
+export class NotLoggedIn extends failure("NotLoggedIn", 400, "not_logged_in") {}
+export class InvalidCode extends failure("InvalidCode", 400, "invalid_code") {}
+export class InvalidPassword extends failure("InvalidPassword", 400, "invalid_password") {}
 export class Unauthorized extends failure("Unauthorized", 401, "unauthorized") {}
 export class Forbidden extends failure("Forbidden", 403, "forbidden") {}
 export class NotFound extends failure("NotFound", 404, "not_found") {}
@@ -72,6 +75,7 @@ export class InternalError extends failure("InternalError", 500, "internal_error
 export class SecretCollision extends failure("SecretCollision", 500, "secret_collision_exhausted") {}
 export class StorageUnavailable extends failure("StorageUnavailable", 503, "db_error") {}
 export class AuthUnavailable extends failure("AuthUnavailable", 503, "auth_unavailable") {}
+export class NotifyError extends failure("NotifyError", 503, "notify_error") {}
 export class ServiceUnavailable extends failure("ServiceUnavailable", 503, "service_unavailable") {}
 export class TrafficRebuildUnavailable extends failure(
   "TrafficRebuildUnavailable",
@@ -100,6 +104,9 @@ export const catalogue = [
   InvalidAnchorDate,
   InvalidTimezone,
   InvalidDirectionMode,
+  NotLoggedIn,
+  InvalidCode,
+  InvalidPassword,
   Unauthorized,
   Forbidden,
   NotFound,
@@ -117,6 +124,7 @@ export const catalogue = [
   SecretCollision,
   StorageUnavailable,
   AuthUnavailable,
+  NotifyError,
   ServiceUnavailable,
   TrafficRebuildUnavailable
 ] as const

@@ -27,3 +27,5 @@ const PathId = Schema.String.pipe(
 
 export const NodeIdFromPath = PathId.pipe(Schema.brand("NodeId"))
 export const GroupIdFromPath = PathId.pipe(Schema.brand("GroupId"))
+/** Of alert rules, channels, silences and deliveries. */
+export const AlertIdFromPath = PathId

@@ -14,6 +14,9 @@ const banner = [
   "const require = createBundleRequire(import.meta.url);"
 ].join("\n")
 
+/** Native, or too large to be read at every start for the few who log in to Telegram. */
+const external = ["better-sqlite3", "@node-rs/argon2", "telegram"]
+
 const bundle = async (entry, outfile, external, define) => {
   const { build } = await import("esbuild")
   await build({
@@ -95,7 +98,7 @@ const build = async () => {
   const define = { __WATCHPOST_VERSION__: JSON.stringify(version) }
   try {
     await Promise.all([
-      bundle("runtime/main.ts", join(next, "watchpost.mjs"), ["better-sqlite3", "@node-rs/argon2"], define),
+      bundle("runtime/main.ts", join(next, "watchpost.mjs"), external, define),
       bundle("src/agent/main.ts", join(next, "monitor-node.mjs"), [], define),
       buildWeb(join(next, "web"), define)
     ])

@@ -1,5 +1,6 @@
 // The whole HTTP API as one value; handlers, the OpenAPI document and the method table derive from it.
 import { HttpApi, OpenApi } from "@effect/platform"
+import { AlertChannelsApi, AlertEventsApi, AlertRulesApi } from "./Alerts.ts"
 import { AuthApi } from "./Auth.ts"
 import { FrontApi } from "./Front.ts"
 import { GroupsApi } from "./Groups.ts"
@@ -18,7 +19,10 @@ export class RoutedApi extends HttpApi.make("watchpost")
   .add(TrafficApi)
   .add(GroupsApi)
   .add(NodesApi)
-  .add(SystemApi) {}
+  .add(SystemApi)
+  .add(AlertRulesApi)
+  .add(AlertChannelsApi)
+  .add(AlertEventsApi) {}
 
 /** The whole API, as the document and the method table have it. */
 export class Api extends RoutedApi.add(ReportingApi)

@@ -3,6 +3,7 @@ import type Sqlite from "better-sqlite3"
 import { Context, Effect, Layer } from "effect"
 import type { NodeId } from "../../schema/Ids.ts"
 import type { ClosedFact } from "../core/Ledger.ts"
+import { type AlertStep, type AlertWrite, type AlertWriter, alertWriter } from "./alert/AlertWrites.ts"
 import { unsealed, withChecksum } from "./Checksum.ts"
 import { type HistoryWrite, historyWriter } from "./History.ts"
 import { Database } from "./Sql.ts"
@@ -22,6 +23,8 @@ export interface RowWrite {
   readonly checkpoint: string | null
   /** Facts of the traffic ledger that the report completed; null for none. */
   readonly facts: ReadonlyArray<ClosedFact> | null
+  /** What the report did to the node's alerts; null for nothing. */
+  readonly alerts: AlertStep | null
 }
 export interface StaticWrite {
   readonly kind: "static"
@@ -40,7 +43,7 @@ export interface CheckpointWrite {
   readonly vector: Buffer
   readonly checkpoint: string
 }
-export type Write = RowWrite | StaticWrite | CheckpointWrite | HistoryWrite | TrafficWrite
+export type Write = RowWrite | StaticWrite | CheckpointWrite | HistoryWrite | TrafficWrite | AlertWrite
 
 /** Where a row stands: enough to know what is still to be sealed. */
 export interface RowPlace {
@@ -167,9 +170,10 @@ type Statements = ReturnType<typeof prepare>
 interface Others {
   readonly history: ReturnType<typeof historyWriter>
   readonly traffic: TrafficWriter
+  readonly alerts: AlertWriter
 }
 
-const writeOne = (on: Statements, write: Write, { history, traffic }: Others): void => {
+const writeOne = (on: Statements, write: Write, { alerts, history, traffic }: Others): void => {
   switch (write.kind) {
     case "row":
       on.row.run(
@@ -190,6 +194,7 @@ const writeOne = (on: Statements, write: Write, { history, traffic }: Others): v
         )
       }
       if (write.facts !== null) traffic.facts(on.db, write.nodeId, write.facts)
+      if (write.alerts !== null) alerts.step(on.db, write.alerts)
       return
     case "static":
       on.statics.run(write.nodeId, write.receivedAt, write.body)
@@ -215,6 +220,12 @@ const writeOne = (on: Statements, write: Write, { history, traffic }: Others): v
     case "dropIfaces":
       traffic.write(on.db, write)
       return
+    case "alert":
+    case "settle":
+    case "resend":
+    case "dropAlerts":
+      alerts.write(on.db, write)
+      return
     default:
       history(on.db, write)
   }
@@ -235,7 +246,7 @@ const transact = (on: Statements, run: () => void): void => {
 const make = Effect.gen(function* () {
   const database = yield* Database
   let kept: Statements | undefined
-  const others: Others = { history: historyWriter(), traffic: trafficWriter() }
+  const others: Others = { history: historyWriter(), traffic: trafficWriter(), alerts: alertWriter() }
   const on = (): Statements => {
     const db = database.handle()
     if (kept?.db !== db) kept = prepare(db)

@@ -31,6 +31,7 @@ const settings: Settings = {
   timezone: "UTC",
   localNode: false,
   trafficKeepMs: 90 * 86_400_000,
+  language: "en",
   history: defaultLimits
 }
 

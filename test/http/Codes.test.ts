@@ -1,6 +1,8 @@
 // Every error code of the catalogue has a way to a client; the table of ways is complete.
 import { Effect } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { SinkError, Sinks } from "../../runtime/alert/Sink.ts"
+import { LoginError, TelegramLogin } from "../../runtime/alert/TelegramLogin.ts"
 import { FrontBoard } from "../../runtime/FrontBoard.ts"
 import { Journal } from "../../runtime/Journal.ts"
 import { TrafficMonths } from "../../runtime/TrafficMonths.ts"
@@ -20,6 +22,7 @@ import {
   signIn,
   startService
 } from "../support/Service.ts"
+import { account, bodyOf, hook } from "./AlertCalls.ts"
 
 let service: Service
 let admin: Headers
@@ -57,6 +60,20 @@ describe("every error code", () => {
 
   const rebuild = () => ask("POST", `/api/admin/nodes/${node.id}/traffic/rebuild`, admin)
 
+  const alerts = "/api/admin/alerts/channels"
+  const channel = async (type: string, config: unknown): Promise<string> =>
+    String((await send("POST", alerts, bodyOf(type, config))).headers.location)
+  /** A login that Telegram ends for this reason. */
+  const failedLogin = async (step: string, reason: LoginError["reason"], body: object): Promise<Answer> => {
+    const logins = await service.inside(TelegramLogin)
+    const { password, verify } = logins
+    const fail = () => new LoginError({ reason, message: "it is wrong" })
+    Object.assign(logins, { verify: fail, password: fail })
+    const answer = await send("POST", `${alerts}/telegram/mtproto/${step}`, { login_id: "some", ...body })
+    Object.assign(logins, { password, verify })
+    return answer
+  }
+
   /** How a client meets each of them. */
   const ways: Readonly<Record<string, () => Promise<Answer>>> = {
     invalid_request: () => send("POST", "/api/admin/groups", { name: 5 }),
@@ -78,6 +95,18 @@ describe("every error code", () => {
     invalid_traffic_billing_anchor_date: () => patch({ traffic_billing_anchor_date: "soon" }),
     invalid_traffic_billing_timezone: () => patch({ traffic_billing_timezone: "Mars/Olympus" }),
     invalid_traffic_direction_mode: () => patch({ traffic_direction_mode: "up" }),
+    not_logged_in: async () => send("POST", `${await channel("telegram", account)}/test`, {}),
+    invalid_code: () => failedLogin("verify", "invalid_code", { code: "1" }),
+    invalid_password: () => failedLogin("password", "invalid_password", { password: "1" }),
+    notify_error: async () => {
+      const sinks = await service.inside(Sinks)
+      const { deliver } = sinks
+      const refused = new SinkError({ kind: "permanent", reason: "rejected", message: "it was refused" })
+      Object.assign(sinks, { deliver: () => refused })
+      const answer = await send("POST", `${await channel("webhook", hook)}/test`, {})
+      Object.assign(sinks, { deliver })
+      return answer
+    },
     unauthorized: () => ask("GET", "/api/admin/nodes"),
     forbidden: () => ask("GET", "/api/front/recent?server_id=999999"),
     not_found: () => ask("GET", "/api/front/recent?server_id=999999", admin),

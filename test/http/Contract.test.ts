@@ -21,6 +21,7 @@ import {
   startService,
   staticOf
 } from "../support/Service.ts"
+import { alertEndpoints, type Call, type Row } from "./AlertEndpoints.ts"
 
 let service: Service
 let admin: Headers
@@ -52,17 +53,6 @@ const newSession = async () => {
   const token = String(csrf?.split("=")[1])
   const bearer = { authorization: `Bearer ${member(answer.json, "access_token")}` }
   return { page: { cookie: `${refresh}; ${csrf}`, "x-csrf-token": token }, bearer }
-}
-
-interface Call {
-  readonly path?: string
-  readonly headers?: Headers
-  readonly body?: unknown
-}
-interface Row {
-  readonly status: number
-  readonly type?: string
-  readonly call: () => Call | Promise<Call>
 }
 
 const jsonType = "application/json; charset=utf-8"
@@ -168,6 +158,7 @@ const endpoints: Readonly<Record<string, Row>> = {
     body: { history_guest_access_mode: "disabled" }
   })),
   "PATCH /api/admin/system/settings": written(() => ({ headers: { ...admin, ...json }, body: { page_title: "Ours" } })),
+  ...alertEndpoints({ service: () => service, admin: () => admin, nodeId: () => node.id }, jsonType),
   "POST /api/node/identity": { ...plain, call: () => ({ headers: agentOf(node.secret), body: {} }) },
   "POST /api/node/metrics": { ...plain, call: () => ({ headers: agentOf(node.secret), body: reportOf() }) },
   "POST /api/node/static": {
@@ -231,10 +222,18 @@ describe("every endpoint", () => {
   it("names what it created in a Location header that can be used", async () => {
     const made = await ask("POST", "/api/admin/nodes", admin)
     const group = await send("POST", "/api/admin/groups", { name: "rack" })
+    const rule = await send("POST", "/api/admin/alerts/rules", {
+      name: "cpu",
+      metric: "cpu.usage_ratio",
+      operator: ">=",
+      threshold: 0.9
+    })
 
     expect(made.headers.location).toMatch(/^\/api\/admin\/nodes\/\d+$/)
     expect(group.headers.location).toMatch(/^\/api\/admin\/groups\/\d+$/)
+    expect(rule.headers.location).toMatch(/^\/api\/admin\/alerts\/rules\/\d+$/)
     expect((await ask("DELETE", String(made.headers.location), admin)).status).toBe(204)
+    expect((await ask("DELETE", String(rule.headers.location), admin)).status).toBe(204)
     expect((await ask("DELETE", String(group.headers.location), admin)).status).toBe(204)
   })
 

@@ -203,6 +203,20 @@ describe("text from an agent", () => {
     }
   })
 
+  it("in a parameter of the alerts is refused by the name of it, and is not repeated", async () => {
+    for (const text of [...printable, ...controls]) {
+      for (const [list, name] of [
+        ...["server_id", "status", "metric", "from", "to", "cursor", "limit"].map((one) => ["events", one] as const),
+        ...["channel_id", "event_id", "status", "cursor"].map((one) => ["deliveries", one] as const)
+      ]) {
+        const answer = await ask("GET", `/api/admin/alerts/${list}?${new URLSearchParams({ [name]: text }).toString()}`)
+        expect([name, text, codeOf(answer)]).toEqual([name, text, "400 invalid_request"])
+        const message = member(answer.json, "message")
+        expect([name, message.split(" ")[0], message.includes(text)]).toEqual([name, name, false])
+      }
+    }
+  })
+
   it("keeps exact counters numbers, whatever the interfaces are called, also after a restart", async () => {
     const home = makeHome()
     const exact = "18446744073709551615"
@@ -259,6 +273,34 @@ describe("text from an administrator", () => {
       }
       await ask("DELETE", `/api/admin/nodes/${node.id}`)
       await ask("DELETE", `/api/admin/groups/${groupId}`)
+    }
+  })
+
+  it("comes back as it was in rules, channels and silences", async () => {
+    const alerts = "/api/admin/alerts"
+    const rule = { metric: "cpu.usage_ratio", operator: ">=", threshold: 1 }
+    const hook = { type: "webhook", config: { url: "https://example.org/x" }, enabled: true }
+    for (const text of printable) {
+      const until = new Date(Date.now() + 60_000).toISOString()
+      for (const [list, name, body] of [
+        ["rules", "name", { ...rule, name: text }],
+        ["channels", "name", { ...hook, name: text }],
+        ["silences", "comment", { scope: "rule", target_id: -1, until, comment: text }]
+      ] as const) {
+        const path = String((await ask("POST", `${alerts}/${list}`, admin, body)).headers.location)
+        const [newest] = (await ask("GET", `${alerts}/${list}`)).json as ReadonlyArray<Record<string, unknown>>
+        expect([list, newest?.[name]]).toEqual([list, text.trim()])
+        expect((await ask("DELETE", path)).status).toBe(204)
+      }
+    }
+    for (const text of controls.map((one) => `x${one}x`)) {
+      for (const [list, body] of [
+        ["rules", { ...rule, name: text }],
+        ["channels", { ...hook, name: text }]
+      ] as const) {
+        const answer = await ask("POST", `${alerts}/${list}`, admin, body)
+        expect([list, text, codeOf(answer)]).toEqual([list, text, "400 invalid_fields"])
+      }
     }
   })
 

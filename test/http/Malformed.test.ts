@@ -19,6 +19,7 @@ import {
   startService,
   staticOf
 } from "../support/Service.ts"
+import { alertRows, alertWrites } from "./AlertCalls.ts"
 
 let service: Service
 let admin: Headers
@@ -28,6 +29,9 @@ beforeAll(async () => {
   service = await startService()
   admin = await signIn(service)
   node = await addNode(service, admin, { name: "edge-a", is_guest_visible: true })
+  const config = { url: "https://example.org/x" }
+  const channel = JSON.stringify({ name: "hook", type: "webhook", config, enabled: true })
+  expect((await service.call("POST", "/api/admin/alerts/channels", { ...admin, ...json }, channel)).status).toBe(204)
 })
 afterAll(() => service.stop())
 
@@ -223,8 +227,8 @@ describe("an administrator's body", () => {
     ["an object nested in a member", `{"name":${'{"a":'.repeat(10_000)}1${"}".repeat(10_000)},"ids":5}`]
   ]
 
-  it("is 400 with a short message, whatever is wrong with it, and changes nothing", async () => {
-    const before = await contentsOf(service)
+  it("is 400 with a short message, whatever is wrong with it, and changes nothing", { timeout: 60_000 }, async () => {
+    const before = [await contentsOf(service), await alertRows(service)]
     for (const [method, path] of [
       ["POST", "/api/admin/groups"],
       ["PATCH", "/api/admin/groups/1"],
@@ -234,6 +238,7 @@ describe("an administrator's body", () => {
       ["PATCH", "/api/statistics/traffic/settings"],
       ["PUT", "/api/admin/system/settings"],
       ["PATCH", "/api/admin/system/settings"],
+      ...alertWrites.map(([method, path]) => [method, `/api/admin/alerts${path}`] as const),
       ["POST", "/api/auth/login"]
     ] as const) {
       for (const [what, body] of bodies) {
@@ -242,7 +247,7 @@ describe("an administrator's body", () => {
         expect(Object.keys(answer.json as object)).toEqual(["code", "message"])
       }
     }
-    expect(await contentsOf(service)).toEqual(before)
+    expect([await contentsOf(service), await alertRows(service)]).toEqual(before)
   })
 
   it("sets nothing through the names of a prototype", async () => {

@@ -114,6 +114,49 @@ const useNodes = async (admin: Headers): Promise<void> => {
   await ask("GET", `/api/front/metrics?token=${String(admin["authorization"])}`.replace(" ", "%20"))
 }
 
+/** Every place of a channel that holds a secret, rightly and wrongly filled. */
+const useChannels = async (admin: Headers): Promise<void> => {
+  const alerts = "/api/admin/alerts"
+  const email = { smtp_host: "127.0.0.1", smtp_port: 25, from: "a@example.org", to: "a@example.org", use_tls: false }
+  const configs = [
+    ["webhook", { url: "http://127.0.0.1:1/", headers: { "x-key": chosenSecret }, secret: password }],
+    ["email", { ...email, username: "watch", password }],
+    ["telegram", { mode: "bot", bot_token: `7:${chosenSecret}`, chat_id: 1 }],
+    ["telegram", { mode: "mtproto", api_id: 7, api_hash: chosenSecret, phone: "+49 30 1", chat_id: "self" }]
+  ] as const
+  for (const [type, config] of configs) {
+    const body = { name: type, type, config, enabled: true }
+    const made = await ask("POST", `${alerts}/channels`, admin, JSON.stringify(body))
+    const path = String(made.headers.location)
+    await ask("PUT", path, admin, JSON.stringify(body))
+    await ask("GET", path, admin)
+    // Nothing leaves this machine: its own addresses are refused, and the account is not logged in.
+    if (type === "webhook" || type === "email" || "api_id" in config) await ask("POST", `${path}/test`, admin, "{}")
+    for (const name of Object.keys(config)) {
+      for (const wrong of [[chosenSecret], { [chosenSecret]: password }, `${chosenSecret}\u0007`]) {
+        const broken = { ...body, config: { ...config, [name]: wrong } }
+        await ask("PUT", path, admin, JSON.stringify(broken))
+      }
+    }
+    await ask("PUT", path, admin, JSON.stringify({ ...body, type: chosenSecret, name: [chosenSecret] }))
+    await ask("POST", `${path}/test`, admin, JSON.stringify({ title: [chosenSecret] }))
+  }
+  const mtproto = `${alerts}/channels/telegram/mtproto`
+  for (const [step, body] of [
+    ["verify", { login_id: chosenSecret, code: password }],
+    ["verify", { login_id: "x", code: [password] }],
+    ["password", { login_id: chosenSecret, password }],
+    ["password", { login_id: "x", password: [password] }],
+    ["password", { login_id: [chosenSecret], password: { password } }]
+  ] as const) {
+    await ask("POST", `${mtproto}/${step}`, admin, JSON.stringify(body))
+  }
+  await service.exec("ALTER TABLE alert_channels RENAME TO alert_channels_away")
+  const [type, config] = configs[0]
+  await ask("POST", `${alerts}/channels`, admin, JSON.stringify({ name: "x", type, config, enabled: true }))
+  await service.exec("ALTER TABLE alert_channels_away RENAME TO alert_channels")
+}
+
 /** Failures that end in the log with their causes. */
 const breakThings = async (admin: Headers, page: Headers): Promise<void> => {
   const without = async (table: string, call: () => Promise<unknown>) => {
@@ -139,6 +182,13 @@ const readAll = async (admin: Headers): Promise<void> => {
     "admin/groups/map",
     "admin/system/status",
     "admin/system/settings",
+    ...["rules", "mounts", "settings", "silences", "channels", "events", "events/summary", "deliveries"].map(
+      (one) => `admin/alerts/${one}`
+    ),
+    `admin/alerts/events?status=${chosenSecret}`,
+    `admin/alerts/events?cursor=${chosenSecret}&metric=${password}`,
+    `admin/alerts/deliveries?channel_id=${chosenSecret}`,
+    `admin/alerts/channels/${chosenSecret}`,
     "metrics/history?server_id=1&metric=cpu.usage_ratio&range=30m",
     "metrics/history?server_id=2&metric=cpu.usage_ratio&range=30d",
     "metrics/online?server_id=1&range=24h",
@@ -177,6 +227,7 @@ beforeAll(async () => {
   service.advance(120_000)
   const { admin, page } = await signIn()
   await useNodes(admin)
+  await useChannels(admin)
   await breakThings(admin, page)
   await readAll(admin)
 }, 60_000)
@@ -187,7 +238,7 @@ afterAll(async () => {
 })
 
 describe("a secret", () => {
-  it("was there to be found: the right answers hold it, and disk and log hold what belongs there", () => {
+  it("was there to be found: the right answers hold it, and disk and log hold what belongs there", async () => {
     const all = Buffer.concat(heard.map(({ bytes }) => bytes))
     for (const [what, secret] of secrets) {
       if (!["admin password", "chosen secret"].includes(what))
@@ -195,6 +246,9 @@ describe("a secret", () => {
     }
     expect(secrets.size).toBeGreaterThanOrEqual(8)
     expect(heard.length).toBeGreaterThan(60)
+    expect(await service.value("SELECT count(*) FROM alert_channels WHERE revision > 1")).toBe(4)
+    const refused = heard.flatMap(({ where }) => (where.endsWith("/test 503") ? [where] : []))
+    expect(refused.length).toBe(2)
     expect(service.logs.some((line) => line.includes("the database failed"))).toBe(true)
     expect(service.logs.some((line) => line.includes("a consumed refresh token"))).toBe(true)
     expect(service.logs.some((line) => line.includes("a login failed"))).toBe(true)

@@ -50,6 +50,7 @@ describe("a setting", () => {
     ["WATCHPOST_TRUSTED_PROXIES", "10.0.0.1, 10.0.0.0/8, ::1/129"],
     ["WATCHPOST_TIMEZONE", "Mars/Olympus_Mons"],
     ["WATCHPOST_TIMEZONE", "+25:00"],
+    ["WATCHPOST_LANGUAGE", "fr"],
     ["WATCHPOST_LOCAL_NODE", "yes"],
     ["WATCHPOST_LOCAL_NODE", "1"],
     ["WATCHPOST_HISTORY_RAW", "24"],
@@ -111,7 +112,7 @@ describe("a setting", () => {
     const written = [...fallback].filter(([, value]) => !value.startsWith("("))
 
     expect(good(Object.fromEntries(written))).toEqual(good({}))
-    expect([written.length, fallback.size]).toEqual([9, 13])
+    expect([written.length, fallback.size]).toEqual([10, 14])
   })
 
   it.each<[string, string, Partial<Settings>]>([
@@ -131,6 +132,7 @@ describe("a setting", () => {
     ],
     ["WATCHPOST_TIMEZONE", "Asia/Shanghai", { timezone: "Asia/Shanghai" }],
     ["WATCHPOST_TIMEZONE", "UTC", { timezone: "UTC" }],
+    ["WATCHPOST_LANGUAGE", " ZH ", { language: "zh" }],
     ["WATCHPOST_LOCAL_NODE", "OFF", { localNode: false }],
     ["WATCHPOST_LOCAL_NODE", " on ", { localNode: true }],
     ["WATCHPOST_TRAFFIC_RETENTION_DAYS", "400", { trafficKeepMs: 400 * day }],

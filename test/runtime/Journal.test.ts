@@ -12,7 +12,15 @@ import { sleep } from "../support/Program.ts"
 type Service = Context.Tag.Service<typeof Journal>
 
 const one = NodeId.make(1)
-const offerOf = { nodeId: one, receivedAt: 1, details: null, isApplied: true, checkpoint: null, facts: null }
+const offerOf = {
+  nodeId: one,
+  receivedAt: 1,
+  details: null,
+  isApplied: true,
+  checkpoint: null,
+  facts: null,
+  alerts: null
+}
 const vector = Float64Array.of(1, 2, 3)
 
 /** A journal on a disk of its own. The generator ends when everything it claims was seen. */

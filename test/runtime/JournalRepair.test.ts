@@ -9,7 +9,15 @@ import { ioError, journalOn, makeDisk } from "../support/Disk.ts"
 import { until } from "../support/Engine.ts"
 
 const damaged = (code: string) => Object.assign(new Error("database disk image is malformed"), { code })
-const offerOf = { nodeId: NodeId.make(1), receivedAt: 1, details: null, isApplied: true, checkpoint: null, facts: null }
+const offerOf = {
+  nodeId: NodeId.make(1),
+  receivedAt: 1,
+  details: null,
+  isApplied: true,
+  checkpoint: null,
+  facts: null,
+  alerts: null
+}
 
 const parked = Effect.flatMap(FiberRegister, (register) =>
   until("the journal to give up", () => register.list()[0]?.state === "parked")

@@ -325,7 +325,9 @@ describe("the ledger of a life", { timeout: 120_000 }, () => {
           list.slice(0, -1).map((fact) => ({ iface, firstSeenAt: 5, fact }))
         )
         const row = { kind: "row", nodeId: actor.id, receivedAt: 1, vector: Buffer.alloc(4), details: null } as const
-        store.write([{ ...row, seq: store.lastSeq() + 1, isApplied: false, checkpoint: null, facts: closed }])
+        store.write([
+          { ...row, seq: store.lastSeq() + 1, isApplied: false, checkpoint: null, facts: closed, alerts: null }
+        ])
         expect(rows()).toEqual(before)
       })
     )

@@ -190,7 +190,14 @@ describe("Invariant 4: recovery is replay", { timeout: 30_000 }, () => {
               const gone = 3 * (1 + Math.floor(i / 9))
               values[Host.reportedAt] = (values[Host.reportedAt] ?? 0) + gone * 1000
               values[Host.uptimeSec] = (values[Host.uptimeSec] ?? 0) + gone
-              const row = { kind: "row", details: null, isApplied: true, checkpoint: null, facts: null } as const
+              const row = {
+                kind: "row",
+                details: null,
+                isApplied: true,
+                checkpoint: null,
+                facts: null,
+                alerts: null
+              } as const
               return { ...row, seq: first + i, nodeId, receivedAt: epoch + i, vector: encoded(values) }
             })
             store.write(later)

@@ -182,6 +182,7 @@ describe("retention", { timeout: 30_000 }, () => {
           isApplied: true,
           checkpoint: null,
           facts: null,
+          alerts: null,
           vector
         } as const
         // Rows of a node that is long gone: nothing has to cover them.

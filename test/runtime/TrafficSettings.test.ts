@@ -19,6 +19,7 @@ const config = Layer.succeed(AppConfig, {
   timezone: "Asia/Tokyo",
   localNode: false,
   trafficKeepMs: 90 * 86_400_000,
+  language: "en",
   history: defaultLimits
 })
 const live = TrafficSettings.layer.pipe(Layer.provide(config), Layer.provideMerge(stores()))

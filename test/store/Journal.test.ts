@@ -31,6 +31,7 @@ const row = (seq: number, over: Partial<RowWrite> = {}): RowWrite => ({
   isApplied: true,
   checkpoint: null,
   facts: null,
+  alerts: null,
   ...over
 })
 const rows = (from: number, to: number): Array<Write> => Array.from({ length: to - from + 1 }, (_, i) => row(from + i))

@@ -45,7 +45,8 @@ const rowOf = (nodeId: number, facts: ReadonlyArray<ClosedFact> | null): Write =
   details: null,
   isApplied: true,
   checkpoint: null,
-  facts
+  facts,
+  alerts: null
 })
 const write = (...writes: ReadonlyArray<Write>) => Effect.map(JournalStore, (store) => store.write(writes))
 const ifaceOf = (nodeId: number, name: string) =>

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { extname, join, normalize } from "node:path"
 import type { AddressInfo } from "node:net"
+import { FakeAlerts } from "../web/FakeAlerts.ts"
 import { FakeFleet, recentOf, snapshotOf, type FakeNode } from "../web/FakeFleet.ts"
 import { historyOf, onlineOf, withTemperatures } from "../web/FakeHistory.ts"
 import { FakeTraffic } from "../web/FakeTraffic.ts"
@@ -42,6 +43,7 @@ export class FakeApi {
   fleet: FakeFleet
   settings = defaultSettings
   traffic = new FakeTraffic()
+  alerts = new FakeAlerts()
   origin = ""
   /** Every API call as `METHOD path?query`. */
   readonly calls: Array<string> = []
@@ -91,6 +93,7 @@ export class FakeApi {
     this.fleet = new FakeFleet(nodes, this.now())
     this.settings = defaultSettings
     this.traffic = new FakeTraffic()
+    this.alerts = new FakeAlerts()
     this.isDown = this.isHeld = this.isQuiet = this.isHistoryDown = false
     this.isHistoryOpen = true
     this.historyPeak = 0
@@ -301,6 +304,10 @@ export class FakeApi {
     const rest = call.path.slice("/api/admin/".length).split("/")
     if (rest[0] === "nodes") return this.#nodes(call, rest[1])
     if (rest[0] === "groups") return this.#groups(call, rest[1])
+    if (rest[0] === "alerts") {
+      const answer = this.alerts.answer({ ...call, rest: rest.slice(1), fleet: this.fleet, nowMs: this.now() })
+      return answer === undefined ? none(call.response) : json(call.response, 200, answer)
+    }
     if (call.path === "/api/admin/system/status") return json(call.response, 200, statusOf(this.fleet))
     if (call.path === "/api/admin/system/settings") {
       if (call.method === "GET") return json(call.response, 200, this.settings)

@@ -32,6 +32,7 @@ const config = (history: HistoryLimits) =>
     timezone: "UTC",
     localNode: false,
     trafficKeepMs: 90 * 86_400_000,
+    language: "en",
     history
   })
 

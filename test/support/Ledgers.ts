@@ -33,7 +33,8 @@ const config = (trafficKeepMs: number) =>
     timezone: "UTC",
     localNode: false,
     history: defaultLimits,
-    trafficKeepMs
+    trafficKeepMs,
+    language: "en"
   })
 
 const ledgers = (keepDays: number) =>

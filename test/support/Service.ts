@@ -58,6 +58,7 @@ const settingsOf = (home: string): Settings => ({
   timezone: "UTC",
   localNode: false,
   trafficKeepMs: 90 * 86_400_000,
+  language: "en",
   history: defaultLimits
 })
 
