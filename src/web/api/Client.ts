@@ -7,6 +7,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** Makes the read conditional; the answer may then be 304 without a body. */
   readonly etag?: string | null
+  /** For calls that are known to take long. */
+  readonly timeoutMs?: number
 }
 
 export interface Answer {
@@ -72,7 +74,7 @@ export class Client {
     if (this.#auth.token !== null) headers["authorization"] = `Bearer ${this.#auth.token}`
     if (options.body !== undefined) headers["content-type"] = "application/json"
     if (options.etag) headers["if-none-match"] = options.etag
-    const timeout = AbortSignal.timeout(callTimeoutMs)
+    const timeout = AbortSignal.timeout(options.timeoutMs ?? callTimeoutMs)
     try {
       return await fetch(path, {
         method,

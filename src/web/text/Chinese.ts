@@ -204,6 +204,33 @@ export const chinese: Catalogue = {
     limited: (sec: number) => `尝试次数过多,请在 ${sec} 秒后重试。`,
     back: "返回总览"
   },
+  alerts: {
+    title: "告警",
+    none: "没有未恢复的告警",
+    unknown: "暂时无法获知未恢复的告警",
+    open: (count: number) => `${count} 条未恢复告警`,
+    onNodes: (count: number) => `涉及 ${count} 个节点`,
+    more: (count: number) => `另有 ${count} 个`,
+    metrics: {
+      "cpu.usage_ratio": "CPU 使用率",
+      "cpu.load1": "1 分钟负载",
+      "cpu.load5": "5 分钟负载",
+      "cpu.load15": "15 分钟负载",
+      "mem.used": "已用内存",
+      "mem.used_ratio": "内存使用率",
+      "disk.usage.used_ratio": "磁盘使用率",
+      "net.recv_bps": "入站速率",
+      "net.sent_bps": "出站速率",
+      "conn.tcp": "TCP 连接数",
+      "raid.failed": "RAID 故障成员数",
+      "disk.smart.failed": "SMART 故障磁盘数",
+      "disk.smart.nvme.critical_warning": "NVMe 警告数",
+      "disk.smart.attribute_failing": "SMART 失效属性数",
+      "disk.smart.max_temp_c": "最热磁盘温度",
+      "thermal.max_temp_c": "最热传感器温度",
+      "node.offline": "节点离线"
+    }
+  },
   missing: { title: "没有这个页面", text: "该地址不存在。", back: "前往总览" },
   parts: {
     copy: "复制",

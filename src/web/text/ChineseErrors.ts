@@ -23,6 +23,9 @@ export const chineseErrors: Readonly<Record<string, string>> = {
   invalid_traffic_billing_anchor_date: "锚点须为日期。",
   invalid_traffic_billing_timezone: "未知的时区。",
   invalid_traffic_direction_mode: "未知的方向。",
+  not_logged_in: "尚未登录该 Telegram 账号。",
+  invalid_code: "验证码不正确。",
+  invalid_password: "密码不正确。",
   unauthorized: "您尚未登录。",
   forbidden: "您无权查看。",
   not_found: "该项已不存在。",
@@ -41,5 +44,6 @@ export const chineseErrors: Readonly<Record<string, string>> = {
   secret_collision_exhausted: "未能生成可用密钥,请重试。",
   db_error: "服务无法访问存储,请稍后重试。",
   auth_unavailable: "暂时无法登录,请稍后再试。",
+  notify_error: "通知发送失败。",
   service_unavailable: "服务尚未就绪,请稍后重试。"
 }

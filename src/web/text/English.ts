@@ -205,6 +205,33 @@ export const english = {
     limited: (sec: number) => `Too many attempts. Try again in ${sec} s.`,
     back: "Back to the overview"
   },
+  alerts: {
+    title: "Alerts",
+    none: "No open alerts",
+    unknown: "Open alerts are not known at the moment",
+    open: (count: number) => `${count} open ${plural(count, "alert", "alerts")}`,
+    onNodes: (count: number) => `on ${count} ${plural(count, "node", "nodes")}`,
+    more: (count: number) => `and ${count} more`,
+    metrics: {
+      "cpu.usage_ratio": "CPU usage",
+      "cpu.load1": "Load over 1 minute",
+      "cpu.load5": "Load over 5 minutes",
+      "cpu.load15": "Load over 15 minutes",
+      "mem.used": "Memory used",
+      "mem.used_ratio": "Memory usage",
+      "disk.usage.used_ratio": "Disk usage",
+      "net.recv_bps": "Traffic in",
+      "net.sent_bps": "Traffic out",
+      "conn.tcp": "TCP connections",
+      "raid.failed": "Failed RAID members",
+      "disk.smart.failed": "Failed disks (SMART)",
+      "disk.smart.nvme.critical_warning": "NVMe warnings",
+      "disk.smart.attribute_failing": "Failing SMART attributes",
+      "disk.smart.max_temp_c": "Hottest disk",
+      "thermal.max_temp_c": "Hottest sensor",
+      "node.offline": "Node is offline"
+    }
+  },
   missing: { title: "No such page", text: "The address leads nowhere.", back: "To the overview" },
   parts: {
     copy: "Copy",

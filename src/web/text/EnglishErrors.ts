@@ -23,6 +23,9 @@ export const englishErrors: Readonly<Record<string, string>> = {
   invalid_traffic_billing_anchor_date: "The anchor must be a date.",
   invalid_traffic_billing_timezone: "This time zone is not known.",
   invalid_traffic_direction_mode: "This direction is not known.",
+  not_logged_in: "Nobody has logged in to this Telegram account yet.",
+  invalid_code: "The code is not right.",
+  invalid_password: "The password is not right.",
   unauthorized: "You are not signed in.",
   forbidden: "You may not see this.",
   not_found: "It no longer exists.",
@@ -41,5 +44,6 @@ export const englishErrors: Readonly<Record<string, string>> = {
   secret_collision_exhausted: "No free secret was found. Try again.",
   db_error: "The service cannot reach its storage. Try again in a moment.",
   auth_unavailable: "Signing in is not possible at the moment. Try again soon.",
+  notify_error: "The notification could not be sent.",
   service_unavailable: "The service is not ready. Try again in a moment."
 }
