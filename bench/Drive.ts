@@ -1,8 +1,10 @@
 // Actors outside their supervisor: running nodes over any journal, fed with the reports of a fleet.
 import type { Context } from "effect"
 import { Effect } from "effect"
+import { noAlerts } from "../runtime/alert/AlertPort.ts"
 import type { Journal, RowOffer, SettleRow } from "../runtime/Journal.ts"
-import { type Mail, NodeActor, type Reply, type Shared } from "../runtime/NodeActor.ts"
+import { NodeActor, type Shared } from "../runtime/NodeActor.ts"
+import type { Mail, Reply } from "../runtime/NodeProtocol.ts"
 import type { NodeReport } from "../schema/Report.ts"
 import { makeIntern } from "../src/core/Interner.ts"
 import { emptyState, step } from "../src/core/NodeState.ts"
@@ -36,7 +38,8 @@ export const runningActors = (count: number, journal: JournalService): ReadonlyA
     scratch: new Float64Array(1024),
     revision: 0,
     renamed: () => {},
-    facts: () => {}
+    facts: () => {},
+    alerts: noAlerts
   }
   return Array.from({ length: count }, (_, i) => {
     const actor = new NodeActor(idOf(i), shared)

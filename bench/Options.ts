@@ -1,6 +1,6 @@
 // Owns what a run is asked for: which benchmarks, for how long, and in which form the figures are printed.
 
-export const names = ["ingest", "fleet", "actors", "journal", "restart", "history", "traffic"] as const
+export const names = ["ingest", "fleet", "actors", "journal", "restart", "history", "traffic", "alerts"] as const
 export type Name = (typeof names)[number]
 
 export interface Options {
@@ -17,7 +17,7 @@ export const usage = `usage: npm run bench -- NAME [--json] [--seconds N] [--pro
   NAME       one of ${names.join(", ")}, or all
   --json     one figure per line: {"name", "value", "unit"} (with \`npm run --silent\`, nothing else is printed)
   --seconds  length of the measured part (1 to 3600); of every timed part of history;
-             the short forms take less than a minute each, history some five, traffic some four
+             the short forms take less than a minute each, history some five, traffic some four, alerts some three
   --profile  writes a CPU profile of the server into this folder (ingest and fleet)`
 
 /** Longer runs fill the disk with a database that nobody reads. */

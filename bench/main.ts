@@ -1,4 +1,5 @@
 // The benchmarks of Watchpost: runs the chosen ones one after the other and prints what they found.
+import { alerts } from "./Alerts.ts"
 import { actors } from "./Actors.ts"
 import { killAll } from "./Children.ts"
 import { lineOf, machine, type Result, tableOf } from "./Figures.ts"
@@ -22,7 +23,8 @@ const benchmarks: Readonly<Record<Name, (fleet: Fleet, options: Options) => Prom
   journal: (fleet, { seconds }) => rows(fleet, seconds),
   restart: (fleet, { seconds }) => restart(fleet, seconds),
   history: (fleet, { seconds }) => history(fleet, seconds),
-  traffic: (_, { seconds }) => traffic(seconds)
+  traffic: (_, { seconds }) => traffic(seconds),
+  alerts: (fleet, { seconds }) => alerts(fleet, seconds)
 }
 
 const run = async (options: Options): Promise<void> => {

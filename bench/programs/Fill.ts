@@ -63,7 +63,16 @@ const writeTails = (writer: Writer, all: ReadonlyArray<Kind>, now: number): numb
     for (const nodeId of nodesOf[kind] ?? []) {
       rows.forEach(({ receivedAt, vector }, i) => {
         const details = i === 0 ? one.details : null
-        const row = { seq: ++seq, nodeId, receivedAt, details, isApplied: true, checkpoint: null, facts: null }
+        const row = {
+          seq: ++seq,
+          nodeId,
+          receivedAt,
+          details,
+          isApplied: true,
+          checkpoint: null,
+          facts: null,
+          alerts: null
+        }
         writer.put({ kind: "row", ...row, vector: encoded(vector) })
       })
     }

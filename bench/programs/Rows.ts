@@ -35,7 +35,8 @@ const makeOffer = (journal: JournalService, nodes: number) => {
       details: null,
       isApplied: true,
       checkpoint: due ? checkpoint : null,
-      facts: null
+      facts: null,
+      alerts: null
     }
     if (journal.offerRow(row, vector, vectorSize, settle) === 0) throw new Error("the journal is full or closed")
     figures.offered++
