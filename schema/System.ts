@@ -1,5 +1,6 @@
 // What the service says of itself: versions, brand, identity and the status of its long-lived fibers.
 import { Schema } from "effect"
+import { AlertDispatchStatus } from "./AlertEvents.ts"
 
 export const VersionAnswer = Schema.Struct({
   version: Schema.String,
@@ -82,6 +83,7 @@ export const SystemStatus = Schema.Struct({
     database_bytes: Schema.Int
   }),
   history: HistoryStatus,
+  alerts: AlertDispatchStatus,
   nodes: Schema.Struct({ total: Schema.Int, running: Schema.Int, restarting: Schema.Int, parked: Schema.Int }),
   fibers: Schema.Array(FiberStatus)
 }).annotations({ identifier: "SystemStatus" })

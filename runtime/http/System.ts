@@ -3,11 +3,14 @@ import { HttpApiBuilder } from "@effect/platform"
 import { Effect } from "effect"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Api } from "../../schema/api/Api.ts"
+import type { AlertDispatchStatus } from "../../schema/AlertEvents.ts"
 import type { FiberStatus, HistoryStatus, SystemStatus } from "../../schema/System.ts"
 import { settingsChanges, settingsReplacement } from "../../src/core/SystemSettings.ts"
+import { pendingMax } from "../../src/store/alert/AlertWrites.ts"
 import { HistoryStore } from "../../src/store/History.ts"
 import { JournalStore } from "../../src/store/Journal.ts"
 import { Settings } from "../../src/store/Settings.ts"
+import { Dispatcher } from "../alert/Dispatcher.ts"
 import { Compactor } from "../Compactor.ts"
 import { AppConfig } from "../Config.ts"
 import { FiberRegister } from "../FiberStatus.ts"
@@ -32,6 +35,17 @@ const actorStatus = (actor: NodeActor): FiberStatus => ({
   restarts: actor.restarts,
   last_error: actor.lastError,
   last_error_at: actor.lastErrorAt === null ? null : new Date(actor.lastErrorAt).toISOString()
+})
+
+/** Channels live and fail like fibers of their own, so they stand among them. */
+const channelStatus = (channel: AlertDispatchStatus["channels"][number]): FiberStatus => ({
+  name: `AlertChannel/${channel.channel_id}`,
+  state: "running",
+  depth: channel.pending,
+  depth_max: pendingMax,
+  restarts: channel.restarts,
+  last_error: channel.last_error,
+  last_error_at: channel.last_error_at
 })
 
 export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
@@ -79,6 +93,8 @@ const makeStatus = Effect.gen(function* () {
   const register = yield* FiberRegister
   const readiness = yield* Readiness
   const historyStatus = yield* makeHistoryStatus
+  const dispatcher = yield* Dispatcher
+  const clock = yield* Effect.clock
   const loop = yield* Effect.acquireRelease(
     Effect.sync(() => {
       const histogram = monitorEventLoopDelay({ resolution: 10 })
@@ -90,6 +106,7 @@ const makeStatus = Effect.gen(function* () {
   return Effect.sync((): SystemStatus => {
     const { figures } = journal
     const reason = readiness.reason()
+    const alerts = dispatcher.status(clock.unsafeCurrentTimeMillis())
     return {
       version: serviceVersion,
       started_at: readiness.startedAt,
@@ -107,8 +124,13 @@ const makeStatus = Effect.gen(function* () {
         database_bytes: store.bytes()
       },
       history: historyStatus(),
+      alerts,
       nodes: supervisor.counts(),
-      fibers: [...register.list(), ...supervisor.actors(actorsListedMax).map(actorStatus)]
+      fibers: [
+        ...register.list(),
+        ...alerts.channels.map(channelStatus),
+        ...supervisor.actors(actorsListedMax).map(actorStatus)
+      ]
     }
   })
 })

@@ -102,7 +102,8 @@ describe("a setting", () => {
           quarter: { keepMs: 45 * day, maxBytes: 1.3e9 },
           hour: { keepMs: 400 * day, maxBytes: 2.6e9 }
         },
-        trafficKeepMs: 90 * day
+        trafficKeepMs: 90 * day,
+        language: "en"
       })
     }
   })

@@ -103,6 +103,7 @@ export const statusOf = (fleet: FakeFleet): SystemStatus => ({
     database_bytes: 512_000_000
   },
   history: historyStatus,
+  alerts: { pending: 0, sent: 3, retried: 1, failed: 0, overflowed: 0, channels: [] },
   nodes: { total: fleet.nodes.length, running: fleet.nodes.length - 1, restarting: 1, parked: 0 },
   fibers: [
     {
