@@ -108,7 +108,8 @@ describe.concurrent("while others take their time", { timeout: 60_000 }, () => {
     }
     const gone = await Promise.all(readers.map(isGone))
 
-    expect((after - before) / 1e6).toBeLessThan(100)
+    // All that was asked for would be thousands of megabytes.
+    expect((after - before) / 1e6).toBeLessThan(200)
     expect(gone).toEqual(readers.map(() => true))
   })
 
