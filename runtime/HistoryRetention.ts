@@ -10,6 +10,7 @@ import type { TierLimit } from "./HistoryLimits.ts"
 import { HistoryMarks } from "./HistoryMarks.ts"
 import { Journal } from "./Journal.ts"
 import { NodeSupervisor } from "./NodeSupervisor.ts"
+import { written } from "./Written.ts"
 
 const every = Schedule.fixed("15 seconds")
 /** Chunks per transaction: some 3 ms of a blocked loop. */
@@ -59,12 +60,6 @@ const choose = (tools: Tools, tier: Tier, rows: ReadonlyArray<OldestRow>, excess
   return choice
 }
 
-const dropped = ({ journal }: Tools, tier: Tier, ids: ReadonlyArray<number>) =>
-  Effect.async<boolean>((resume) => {
-    const isTaken = journal.offer({ kind: "drop", tier, ids }, (committed) => resume(Effect.succeed(committed)))
-    if (!isTaken) resume(Effect.succeed(false))
-  })
-
 const bytesIn = ({ store }: Tools, tier: Tier): number => store.sizes().find((one) => one.tier === tier)?.bytes ?? 0
 
 /** Brings one tier within its limits, or gives up until the next round. */
@@ -79,7 +74,7 @@ const sweep = (tools: Tools, tier: Tier, { keepMs, maxBytes }: TierLimit) =>
         tier === "hour" ? [] : [...choice.unfolded].filter((nodeId) => tools.compactor.foldNow(nodeId, tier, now))
       if (choice.ids.length === 0 && folding.length === 0) break
       if (folding.length > 0) yield* tools.journal.flushed
-      if (choice.ids.length > 0 && !(yield* dropped(tools, tier, choice.ids))) break
+      if (choice.ids.length > 0 && !(yield* written(tools.journal, { kind: "drop", tier, ids: choice.ids }))) break
       gone.byAge += choice.byAge
       gone.byBytes += choice.byBytes
       yield* Effect.sleep(pauseMs)

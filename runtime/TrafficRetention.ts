@@ -8,6 +8,7 @@ import { Journal } from "./Journal.ts"
 import { pause } from "./Pause.ts"
 import { TrafficMonths } from "./TrafficMonths.ts"
 import { TrafficPlans } from "./TrafficPlans.ts"
+import { written } from "./Written.ts"
 
 const every = Schedule.spaced("1 hour")
 /** Facts per transaction: some 3 ms of a blocked loop. */
@@ -20,12 +21,6 @@ const pageIfaces = 500
 const monthsKeptMs = 3 * 366 * 86_400_000
 
 type JournalService = Context.Tag.Service<typeof Journal>
-
-const written = (journal: JournalService, write: TrafficWrite) =>
-  Effect.async<boolean>((resume) => {
-    const isTaken = journal.offer(write, (committed) => resume(Effect.succeed(committed)))
-    if (!isTaken) resume(Effect.succeed(false))
-  })
 
 /** Repeats a slice while there is something of it left and time in this round. */
 const slices = (journal: JournalService, isLeft: () => boolean, write: TrafficWrite) =>

@@ -1,9 +1,9 @@
 // Lets closed events and settled deliveries go after their time, in slices, in the journal's commits.
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
-import type { AlertWrite } from "../../src/store/alert/AlertWrites.ts"
 import { OutboxStore } from "../../src/store/alert/Outbox.ts"
 import { FiberRegister, supervised } from "../FiberStatus.ts"
 import { Journal } from "../Journal.ts"
+import { written } from "../Written.ts"
 
 const every = Schedule.spaced("1 hour")
 const keptMs = 90 * 86_400_000
@@ -20,12 +20,6 @@ export class AlertRetention extends Context.Tag("runtime/alert/AlertRetention")<
     readonly sweep: Effect.Effect<void>
   }
 >() {}
-
-const written = (journal: Context.Tag.Service<typeof Journal>, write: AlertWrite) =>
-  Effect.async<boolean>((resume) => {
-    const isTaken = journal.offer(write, (committed) => resume(Effect.succeed(committed)))
-    if (!isTaken) resume(Effect.succeed(false))
-  })
 
 const make = Effect.gen(function* () {
   const journal = yield* Journal

@@ -3,7 +3,6 @@ import { Clock, Context, Effect, Layer } from "effect"
 import type { StorageUnavailable } from "../../schema/Errors.ts"
 import type { NodeId } from "../../schema/Ids.ts"
 import { nextEndMs } from "../../src/core/alert/Silence.ts"
-import type { AlertStepWrite } from "../../src/store/alert/AlertWrites.ts"
 import { AlertEvents } from "../../src/store/alert/Events.ts"
 import { FiberRegister, noteTrouble, supervised, type Watch } from "../FiberStatus.ts"
 import { Journal } from "../Journal.ts"
@@ -12,6 +11,7 @@ import { pause } from "../Pause.ts"
 import { AlertBook } from "./AlertBook.ts"
 import { AlertDesk } from "./AlertDesk.ts"
 import { Dispatcher } from "./Dispatcher.ts"
+import { written } from "../Written.ts"
 
 /** Deadlines are told within a second of their time: a quarter here, a quarter by the wheel, the rest is for the work. */
 export const tickMs = 250
@@ -117,12 +117,6 @@ const work = (tools: Tools) =>
       }
       yield* pause
     }
-  })
-
-const written = (journal: Tools["journal"], write: AlertStepWrite) =>
-  Effect.async<boolean>((resume) => {
-    const isTaken = journal.offer(write, (committed) => resume(Effect.succeed(committed)))
-    if (!isTaken) resume(Effect.succeed(false))
   })
 
 /** Ends the alerts of deleted nodes, once whatever their actors offered is on disk or refused. */

@@ -10,6 +10,7 @@ import { Breaker, isDue, limitDelayMs, retryDelayMs, tickMs } from "./Breaker.ts
 import { Doorbell } from "./Doorbell.ts"
 import { groupJob, type GroupTools, type Job } from "./Grouping.ts"
 import { SinkError, type Sinks } from "./Sink.ts"
+import { written } from "../Written.ts"
 
 /** Decision 32. */
 const deliverMsMax = 15_000
@@ -60,14 +61,7 @@ export class ChannelWorker {
 /** Commits a write however long the disk takes: what was delivered must not be delivered again for its sake. */
 export const committed = (journal: WorkerTools["journal"], write: SettleWrite): Effect.Effect<void> =>
   Effect.gen(function* () {
-    for (;;) {
-      const isWritten = yield* Effect.async<boolean>((resume) => {
-        const isTaken = journal.offer(write, (done) => resume(Effect.succeed(done)))
-        if (!isTaken) resume(Effect.succeed(false))
-      })
-      if (isWritten) return
-      yield* Effect.sleep(tickMs)
-    }
+    while (!(yield* written(journal, write))) yield* Effect.sleep(tickMs)
   })
 
 /** Settles in slices; all of them stand for the one attempt, if any. */

@@ -2,7 +2,7 @@
 import { Context, Effect, FiberMap, Layer } from "effect"
 import type { AlertDispatchStatus } from "../../schema/AlertEvents.ts"
 import { NotFound, StorageUnavailable } from "../../schema/Errors.ts"
-import { pendingMax, type ResendWrite } from "../../src/store/alert/AlertWrites.ts"
+import { pendingMax } from "../../src/store/alert/AlertWrites.ts"
 import { channelsMax } from "../../src/store/alert/Channels.ts"
 import { OutboxStore } from "../../src/store/alert/Outbox.ts"
 import { FiberRegister, supervised } from "../FiberStatus.ts"
@@ -13,6 +13,7 @@ import { ChannelWorker, type DispatchFigures, turn, type WorkerTools } from "./C
 import { Doorbell } from "./Doorbell.ts"
 import type { Digest } from "./Grouping.ts"
 import { Sinks } from "./Sink.ts"
+import { written } from "../Written.ts"
 
 /** Looks without being woken: a ring may be forgotten by whoever commits, and is then only late. */
 const idleMs = 60_000
@@ -62,17 +63,12 @@ const attend = (tools: Tools): Effect.Effect<{ readonly isFull: boolean }> =>
     return { isFull }
   })
 
-const written = (journal: Tools["journal"], write: ResendWrite) =>
-  Effect.async<void, StorageUnavailable>((resume) => {
-    const refused = Effect.fail(new StorageUnavailable({ message: "the database takes no writes right now" }))
-    const isTaken = journal.offer(write, (committed) => resume(committed ? Effect.void : refused))
-    if (!isTaken) resume(refused)
-  })
-
 const resend = (tools: Tools, ring: () => void, outboxId: number, nowMs: number) =>
   Effect.gen(function* () {
     if (!tools.store.isKnown(outboxId)) return yield* new NotFound({ message: `there is no delivery ${outboxId}` })
-    yield* written(tools.journal, { kind: "resend", outboxId, atMs: nowMs })
+    if (!(yield* written(tools.journal, { kind: "resend", outboxId, atMs: nowMs }))) {
+      return yield* new StorageUnavailable({ message: "the database takes no writes right now" })
+    }
     ring()
   })
 

@@ -4,7 +4,7 @@ import { Clock, Effect } from "effect"
 import { Api } from "../../schema/api/Api.ts"
 import { CurrentViewer } from "../../schema/api/Security.ts"
 import type { AlertSettings as SettingsAnswer, AlertSettingsWrite, MountsWrite } from "../../schema/Alerts.ts"
-import { InvalidFields, ServiceUnavailable } from "../../schema/Errors.ts"
+import { InvalidFields } from "../../schema/Errors.ts"
 import { ruleAnswer, silenceAnswer, silenceOf } from "../../src/core/alert/AlertAnswers.ts"
 import type { AlertRule } from "../../src/core/alert/Rule.ts"
 import { changed, ruleOf } from "../../src/core/alert/RuleWrite.ts"
@@ -25,6 +25,7 @@ import { type NodeRecord, NodeRoster } from "../NodeRoster.ts"
 import { pause } from "../Pause.ts"
 import { answered, createdAt } from "./ChangeAnswer.ts"
 import * as Registry from "./Registry.ts"
+import { ofHistory } from "./AtStorage.ts"
 
 /** Nodes serialised between two pauses: a few milliseconds with the rules of a usual service. */
 const sliceNodes = 250
@@ -53,7 +54,7 @@ export const layer = HttpApiBuilder.group(Api, "alertRules", (handlers) =>
         })
       )
       .handle("preview", ({ payload }) =>
-        atStorage(Effect.flatMap(CurrentViewer, (viewer) => preview(viewer, payload)))
+        ofHistory.guarded(Effect.flatMap(CurrentViewer, (viewer) => preview(viewer, payload)))
       )
       .handle("patch", ({ path, payload }) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) =>
@@ -87,15 +88,6 @@ export const layer = HttpApiBuilder.group(Api, "alertRules", (handlers) =>
       .handle("removeSilence", ({ path }) => Effect.map(written(silences.remove(path.id)), answered))
   })
 )
-
-/** What SQLite throws in the middle of a read: the database is in trouble, not the request. The log names the cause. */
-const atStorage = <A, E, R>(read: Effect.Effect<A, E, R>) =>
-  Effect.catchAllDefect(read, (defect) =>
-    Effect.zipRight(
-      Effect.logError("history cannot be read", { cause: String(defect) }),
-      Effect.fail(new ServiceUnavailable({ message: "the stored figures cannot be read right now" }))
-    )
-  )
 
 const missing = (name: string) => Effect.fail(new InvalidFields({ message: `${name} is required` }))
 

@@ -3,16 +3,10 @@ import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
 import { Api } from "../../schema/api/Api.ts"
 import { CurrentViewer } from "../../schema/api/Security.ts"
-import { ServiceUnavailable } from "../../schema/Errors.ts"
 import { HistoryReads } from "../HistoryReads.ts"
+import { ofHistory } from "./AtStorage.ts"
 
-const unreadable = () => new ServiceUnavailable({ message: "the stored figures cannot be read right now" })
-
-/** What SQLite throws in the middle of a read: the database is in trouble, not the request. The log names the cause. */
-const atStorage = <A, E, R>(read: Effect.Effect<A, E, R>) =>
-  Effect.catchAllDefect(read, (defect) =>
-    Effect.zipRight(Effect.logError("history cannot be read", { cause: String(defect) }), Effect.fail(unreadable()))
-  )
+const { guarded, unreadable } = ofHistory
 
 export const layer = HttpApiBuilder.group(Api, "history", (handlers) =>
   Effect.gen(function* () {
@@ -25,13 +19,13 @@ export const layer = HttpApiBuilder.group(Api, "history", (handlers) =>
             Effect.map((answer) =>
               HttpServerResponse.text(JSON.stringify(answer), { contentType: "application/json" })
             ),
-            atStorage,
+            guarded,
             Effect.catchTag("StorageUnavailable", () => Effect.fail(unreadable()))
           )
         )
         .handle("online", ({ urlParams }) =>
           Effect.flatMap(CurrentViewer, (viewer) => reads.online(viewer, urlParams)).pipe(
-            atStorage,
+            guarded,
             Effect.catchTag("StorageUnavailable", () => Effect.fail(unreadable()))
           )
         )

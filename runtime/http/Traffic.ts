@@ -3,20 +3,14 @@ import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
 import { Api } from "../../schema/api/Api.ts"
 import { CurrentViewer } from "../../schema/api/Security.ts"
-import { ServiceUnavailable } from "../../schema/Errors.ts"
 import type { Viewer } from "../../schema/Session.ts"
 import { type Exported, TrafficReads } from "../TrafficReads.ts"
 import { TrafficRebuild } from "../TrafficRebuild.ts"
+import { atStorage } from "./AtStorage.ts"
 
-const unreadable = () => new ServiceUnavailable({ message: "the traffic ledger cannot be read right now" })
+const { guarded } = atStorage("traffic", "the traffic ledger cannot be read right now")
 
-/** What SQLite throws in the middle of a read: the database is in trouble, not the request. The log names the cause. */
-const atStorage = <A, E, R>(read: Effect.Effect<A, E, R>) =>
-  Effect.catchAllDefect(read, (defect) =>
-    Effect.zipRight(Effect.logError("traffic cannot be read", { cause: String(defect) }), Effect.fail(unreadable()))
-  )
-
-const asked = <A, E>(read: (viewer: Viewer) => Effect.Effect<A, E>) => atStorage(Effect.flatMap(CurrentViewer, read))
+const asked = <A, E>(read: (viewer: Viewer) => Effect.Effect<A, E>) => guarded(Effect.flatMap(CurrentViewer, read))
 
 /** Written out as it is: encoding a month of facts by its Schema would cost ten times the read. */
 const told = <A, E>(read: (viewer: Viewer) => Effect.Effect<A, E>) =>

@@ -6,6 +6,7 @@ import { crc32 } from "node:zlib"
 import type { NodeId } from "../../schema/Ids.ts"
 import { type FoldedTier, type Tier, tiers } from "../core/Tier.ts"
 import { Database } from "./Sql.ts"
+import { perConnection } from "./PerConnection.ts"
 
 export interface ChunkWrite {
   readonly tier: Tier
@@ -182,15 +183,6 @@ const prepare = (db: Sqlite.Database) => ({
 })
 type Statements = ReturnType<typeof prepare>
 
-/** Statements of one connection, made anew after it was opened again. */
-const preparedOn = () => {
-  let kept: Statements | undefined
-  return (db: Sqlite.Database): Statements => {
-    if (kept?.db !== db) kept = prepare(db)
-    return kept
-  }
-}
-
 const putChunk = (on: Statements, nodeId: NodeId, chunk: ChunkWrite, id: number | null = null): void => {
   const { bytes, endAt, series, startAt, tier } = chunk
   const digest = createHash("sha256").update(series).digest("base64url")
@@ -222,7 +214,7 @@ const joinChunks = (
 
 /** Carries out a write inside the transaction that the journal has open. */
 export const historyWriter = (): ((db: Sqlite.Database, write: HistoryWrite) => void) => {
-  const prepared = preparedOn()
+  const prepared = perConnection(prepare)
   return (db, write) => {
     const on = prepared(db)
     switch (write.kind) {
@@ -264,7 +256,7 @@ const verified = ({ bytes, checksum, format, ...row }: Stored): ChunkRow => ({
 
 const make = Effect.gen(function* () {
   const database = yield* Database
-  const prepared = preparedOn()
+  const prepared = perConnection(prepare)
   const on = () => prepared(database.handle())
   return HistoryStore.of({
     marks: (after, limit) => on().marks.all(after, limit) as Array<MarkRow>,

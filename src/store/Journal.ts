@@ -8,6 +8,7 @@ import { unsealed, withChecksum } from "./Checksum.ts"
 import { type HistoryWrite, historyWriter } from "./History.ts"
 import { Database } from "./Sql.ts"
 import { type TrafficWrite, type TrafficWriter, trafficWriter } from "./Traffic.ts"
+import { perConnection } from "./PerConnection.ts"
 
 /** Bytes of the vector as they stand in the batch's arena; only read while the batch is written. */
 export interface RowWrite {
@@ -245,13 +246,9 @@ const transact = (on: Statements, run: () => void): void => {
 
 const make = Effect.gen(function* () {
   const database = yield* Database
-  let kept: Statements | undefined
+  const prepared = perConnection(prepare)
   const others: Others = { history: historyWriter(), traffic: trafficWriter(), alerts: alertWriter() }
-  const on = (): Statements => {
-    const db = database.handle()
-    if (kept?.db !== db) kept = prepare(db)
-    return kept
-  }
+  const on = () => prepared(database.handle())
   return JournalStore.of({
     write: (batch) => {
       const statements = on()

@@ -6,7 +6,8 @@ import { bucketMs, type Fact } from "../core/Bucket.ts"
 import type { CycleConfig } from "../core/Cycle.ts"
 import type { ClosedFact } from "../core/Ledger.ts"
 import { Database } from "./Sql.ts"
-import { perConnection, prepareReads, prepareWrites, type Writes } from "./TrafficStatements.ts"
+import { perConnection } from "./PerConnection.ts"
+import { prepareReads, prepareWrites, type Writes } from "./TrafficStatements.ts"
 
 /** What a cycle came to, by the settings that cut it. Times in milliseconds. */
 export interface MonthRow extends CycleConfig {

@@ -102,12 +102,3 @@ export const prepareWrites = (db: Sqlite.Database) => ({
   )
 })
 export type Writes = ReturnType<typeof prepareWrites>
-
-/** What `make` gives for a connection, made anew after the database was opened again. */
-export const perConnection = <A extends { readonly db: Sqlite.Database }>(make: (db: Sqlite.Database) => A) => {
-  let kept: A | undefined
-  return (db: Sqlite.Database): A => {
-    if (kept?.db !== db) kept = make(db)
-    return kept
-  }
-}

@@ -3,7 +3,7 @@ import type Sqlite from "better-sqlite3"
 import type { NodeId } from "../../../schema/Ids.ts"
 import type { ChannelType } from "../../core/alert/Channel.ts"
 import type { Transition } from "../../core/alert/NodeAlerts.ts"
-import { perConnection } from "../TrafficStatements.ts"
+import { perConnection } from "../PerConnection.ts"
 import { prepareWrites, type Writes } from "./AlertStatements.ts"
 
 /** A notification as it was rendered when the transition happened. */

@@ -3,7 +3,7 @@ import { Context, Effect, Layer } from "effect"
 import type { NodeId } from "../../../schema/Ids.ts"
 import type { ChannelType } from "../../core/alert/Channel.ts"
 import { Database } from "../Sql.ts"
-import { perConnection } from "../TrafficStatements.ts"
+import { perConnection } from "../PerConnection.ts"
 import { prepareReads } from "./AlertStatements.ts"
 
 export interface StoredStates {

@@ -226,3 +226,17 @@ export const statesOf = (id: number) =>
     run("SELECT body FROM alert_states WHERE node_id = ?", [id]),
     (rows) => JSON.parse((rows[0] as { body: string } | undefined)?.body ?? "[]") as ReadonlyArray<RuleState>
   )
+
+/** Nothing to wait for: the rule opens with the first report that breaks it. */
+export const atOnce = { durationSec: 0 }
+export const high = { cpu: 0.95 }
+export const low = { cpu: 0.1 }
+
+/** One channel, and rule 1 on node 1, after the grace of the start. */
+export const prepared = (rule: Parameters<typeof setRule>[0] = atOnce) =>
+  Effect.gen(function* () {
+    yield* addChannel()
+    yield* setRule(rule)
+    yield* mount()
+    yield* grace
+  })

@@ -12,11 +12,13 @@ import {
   changed,
   Clocks,
   events,
-  grace,
+  high,
   inAlerting,
+  low,
   makeClocks,
   mount,
   passing,
+  prepared,
   setRule,
   statesOf,
   tell,
@@ -26,20 +28,6 @@ import {
 import { makeSink, telegram } from "./Dispatching.ts"
 
 const minute = 60_000
-/** Nothing to wait for: the rule opens with the first report that breaks it. */
-const atOnce = { durationSec: 0 }
-const high = { cpu: 0.95 }
-const low = { cpu: 0.1 }
-
-/** One channel, and rule 1 on node 1, after the grace of the start. */
-const prepared = (rule: Parameters<typeof setRule>[0] = atOnce) =>
-  Effect.gen(function* () {
-    yield* addChannel()
-    yield* setRule(rule)
-    yield* mount()
-    yield* grace
-  })
-
 describe("a disk that fails", { timeout: 30_000 }, () => {
   it.live(
     "keeps neither state, event nor notification of a report that is refused; after it, the alert opens once",

@@ -3,32 +3,20 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { onDisk } from "../../support/Engine.ts"
 import {
-  addChannel,
+  atOnce,
   events,
-  grace,
+  high,
   inAlerting,
+  low,
   makeClocks,
-  mount,
   passing,
-  setRule,
+  prepared,
   statesOf,
   tell,
   telling
 } from "./Alerting.ts"
 
 const minute = 60_000
-const atOnce = { durationSec: 0 }
-const high = { cpu: 0.95 }
-const low = { cpu: 0.1 }
-
-const prepared = (rule: Parameters<typeof setRule>[0] = atOnce) =>
-  Effect.gen(function* () {
-    yield* addChannel()
-    yield* setRule(rule)
-    yield* mount()
-    yield* grace
-  })
-
 describe("a restart", { timeout: 30_000 }, () => {
   it.live("goes on with a condition that has held for a while", () =>
     onDisk((filename) =>
