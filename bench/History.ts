@@ -9,7 +9,7 @@ import { sealTime } from "./history/SealTime.ts"
 import { newHome, removeHome } from "./Workshop.ts"
 
 /** Of each timed part; filling the database comes on top. The last takes a minute's seals and a backup. */
-const defaultSec = { seal: 8, queries: 24, loss: 60, block: 90 }
+const defaultSec = { seal: 8, queries: 24, loss: 80, block: 90 }
 
 /** `seconds` is the length of every timed part. Parts that need a history share one home, the gentle ones first. */
 export const history = async (fleet: Fleet, seconds?: number): Promise<Result> => {

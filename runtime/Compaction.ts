@@ -1,6 +1,6 @@
 // The two steps of compaction for one node, without a fiber: seal journal rows into a chunk, fold chunks into a tier.
 import type { Context } from "effect"
-import { type Buckets, encodeRaw, encodeTier, RawReader, TierReader } from "../src/core/Chunk.ts"
+import { type Buckets, encodingRaw, encodingTier, RawReader, TierReader } from "../src/core/Chunk.ts"
 import type { Changes, Details } from "../src/core/Details.ts"
 import { Sealing } from "../src/core/Sealing.ts"
 import { seriesFrom, seriesText } from "../src/core/Series.ts"
@@ -16,7 +16,7 @@ import {
   tiers
 } from "../src/core/Tier.ts"
 import { decode } from "../src/core/VectorCode.ts"
-import type { ChunkRow, FoldWrite, HistoryStore, SealWrite } from "../src/store/History.ts"
+import type { ChunkRow, ChunkWrite, FoldWrite, HistoryStore, SealWrite } from "../src/store/History.ts"
 import type { JournalStore, TailRow } from "../src/store/Journal.ts"
 import type { NodeActor } from "./NodeActor.ts"
 import type { NodeId } from "../schema/Ids.ts"
@@ -24,6 +24,8 @@ import type { HistoryMarks, Mark } from "./HistoryMarks.ts"
 
 /** Rows of a chunk at most; a node with as many is sealed whatever the time, also when the clock was set back. */
 export const sealRowsMax = 256
+/** Rows that a seal reads between two yields: half a millisecond. */
+const rowsAtOnce = 32
 /** Chunks that one fold takes: more than a stretch usually has, so that nodes that crash often are folded too. */
 const foldPartsMax = 64
 
@@ -54,18 +56,30 @@ export const addRow = (sealing: Sealing, row: TailRow): boolean => {
   }
 }
 
+/** Rows of the journal by these numbers, as far as they are there. */
+function* rowsOf({ journal }: Shelves, seqs: ReadonlyArray<number>): Generator<void, Map<number, TailRow>> {
+  const rows = new Map<number, TailRow>()
+  for (let at = 0; at < seqs.length; at += rowsAtOnce) {
+    for (const row of journal.rows(seqs.slice(at, at + rowsAtOnce))) rows.set(row.seq, row)
+    yield
+  }
+  return rows
+}
+
 /**
  * Seals a node's oldest rows that were received before an instant. A chunk's times ascend and span at most two
- * stretches, so that reads find it by its start; a clock that was set begins a new one.
+ * stretches, so that reads find it by its start; a clock that was set begins a new one. Between two yields the node
+ * may take more rows; nobody else may take any away.
  */
-export const sealOf = ({ history, journal }: Shelves, actor: NodeActor, before: number): Seal | undefined => {
-  const count = Math.min(actor.unsealed.length, sealRowsMax)
-  const sealing = new Sealing(parsed(history.sealedDetails(actor.id)), count)
+export function* sealOf(shelves: Shelves, actor: NodeActor, before: number): Generator<void, Seal | undefined> {
+  const seqs = actor.unsealed.slice(0, sealRowsMax)
+  const sealing = new Sealing(parsed(shelves.history.sealedDetails(actor.id)), seqs.length)
   let firstAt: number | undefined
   let [read, lost] = [0, 0]
-  const rows = new Map(journal.rows(actor.unsealed.slice(0, count)).map((row) => [row.seq, row]))
-  for (; read < count; read++) {
-    const row = rows.get(actor.unsealed[read] as number)
+  const rows = yield* rowsOf(shelves, seqs)
+  for (; read < seqs.length; read++) {
+    if (read % rowsAtOnce === 0) yield
+    const row = rows.get(seqs[read] as number)
     if (row === undefined) {
       lost++
       continue
@@ -77,27 +91,19 @@ export const sealOf = ({ history, journal }: Shelves, actor: NodeActor, before: 
   }
   if (read === 0) return undefined
   const { chunk, series } = sealing.finish()
-  const full = sealing.length > 0
-  return {
-    taken: read,
-    lost,
-    values: chunk.times.length * series.length,
-    write: {
-      kind: "seal",
-      nodeId: actor.id,
-      sealedSeq: actor.unsealed[read - 1] as number,
-      details: JSON.stringify(sealing.details ?? null),
-      chunk: full
-        ? {
-            tier: "raw",
-            startAt: chunk.times[0] as number,
-            endAt: sealing.lastAt + 1,
-            series: seriesText(series),
-            bytes: encodeRaw(chunk)
-          }
-        : undefined
-    }
+  const startAt = chunk.times[0]
+  const sealed: SealWrite = {
+    kind: "seal",
+    nodeId: actor.id,
+    sealedSeq: seqs[read - 1] as number,
+    details: JSON.stringify(sealing.details ?? null),
+    chunk: undefined
   }
+  const values = chunk.times.length * series.length
+  if (startAt === undefined) return { taken: read, lost, values, write: sealed }
+  const bytes = yield* encodingRaw(chunk)
+  const written: ChunkWrite = { tier: "raw", startAt, endAt: sealing.lastAt + 1, series: seriesText(series), bytes }
+  return { taken: read, lost, values, write: { ...sealed, chunk: written } }
 }
 
 /** The rows are taken off the node's list: they are in a chunk, or given up. */
@@ -165,7 +171,7 @@ export interface Fold {
   readonly damaged: number
 }
 
-/** Values of a joined chunk at most: coding them takes some 10 ms of the loop. Wider nodes' chunks are large anyway. */
+/** Values of a joined chunk at most: coding them takes some 10 ms. Wider nodes' chunks are large anyway. */
 const joinValuesMax = 150_000
 
 /** Raw chunks of a stretch as one, or nothing when there is nothing to gain. */
@@ -180,7 +186,7 @@ function* joined(rows: ReadonlyArray<ChunkRow>, parts: ReadonlyArray<RawPart>): 
     columns.push(all.column(index))
     yield
   }
-  const bytes = encodeRaw({ times: all.times, columns })
+  const bytes = yield* encodingRaw({ times: all.times, columns })
   const startAt = all.times[0] as number
   const endAt = Math.max(...rows.map((row) => row.endAt))
   return {
@@ -189,15 +195,21 @@ function* joined(rows: ReadonlyArray<ChunkRow>, parts: ReadonlyArray<RawPart>): 
   }
 }
 
-/** The oldest unfolded chunks of one stretch, at most as many as one fold takes. */
-const stretchOf = ({ history }: Shelves, id: NodeId, mark: Mark, from: FoldedTier): ReadonlyArray<ChunkRow> => {
+/**
+ * The oldest unfolded chunks of one stretch, at most as many as one fold takes. Each is read by itself: on a busy disk
+ * a chunk whose pages are not in memory takes milliseconds.
+ */
+function* stretchOf({ history }: Shelves, id: NodeId, mark: Mark, from: FoldedTier) {
   const { chunkMs } = tiers[nextTier[from]]
-  const rows = history.after(from, id, mark.folded[from], foldPartsMax)
-  const first = rows[0]
-  if (first === undefined) return rows
-  const stretch = stretchStart(id, chunkMs, first.startAt)
-  const other = rows.findIndex((row) => stretchStart(id, chunkMs, row.startAt) !== stretch)
-  return other < 0 ? rows : rows.slice(0, other)
+  const places = history.placesAfter(from, id, mark.folded[from], foldPartsMax)
+  const rows: Array<ChunkRow> = []
+  for (const place of places) {
+    if (stretchStart(id, chunkMs, place.startAt) !== stretchStart(id, chunkMs, places[0]?.startAt ?? 0)) break
+    yield
+    const row = history.chunk(from, place.id)
+    if (row !== undefined) rows.push(row)
+  }
+  return rows
 }
 
 /**
@@ -207,7 +219,7 @@ const stretchOf = ({ history }: Shelves, id: NodeId, mark: Mark, from: FoldedTie
 export function* foldOf(shelves: Shelves, id: NodeId, mark: Mark, from: FoldedTier): Generator<void, Fold | undefined> {
   const to = nextTier[from]
   const { widthMs } = tiers[to]
-  const rows = stretchOf(shelves, id, mark, from)
+  const rows = yield* stretchOf(shelves, id, mark, from)
   const last = rows[rows.length - 1]
   if (last === undefined) return undefined
   const sound = rows.filter(isReadable)
@@ -224,8 +236,7 @@ export function* foldOf(shelves: Shelves, id: NodeId, mark: Mark, from: FoldedTi
   const write = { kind: "fold", nodeId: id, from, upToId: last.id } as const
   const damaged = rows.length - parts.length
   if (times.length === 0) return { damaged, write: { ...write, chunk: undefined, joined: undefined } }
-  const bytes = encodeTier({ times, rows: counts, series })
-  yield
+  const bytes = yield* encodingTier({ times, rows: counts, series })
   const startAt = times[0] as number
   const endAt = (times[times.length - 1] as number) + widthMs
   const chunk = { tier: to, startAt, endAt, series: seriesText(all.series), bytes }

@@ -1,16 +1,28 @@
 // Seals what waits in the journal into chunks and folds chunks into tiers, a little at a time, in the journal's commits.
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import type { NodeId } from "../schema/Ids.ts"
+import { atOnce } from "../src/core/Steps.ts"
 import { type FoldedTier, foldedTiers, nextTier } from "../src/core/Tier.ts"
 import { HistoryStore, type HistoryWrite } from "../src/store/History.ts"
 import { JournalStore } from "../src/store/Journal.ts"
-import { type Fold, foldOf, isFoldDue, isSealDue, sealBefore, sealOf, settleSeal, type Shelves } from "./Compaction.ts"
+import {
+  type Fold,
+  foldOf,
+  isFoldDue,
+  isSealDue,
+  sealBefore,
+  sealOf,
+  type Seal,
+  settleSeal,
+  type Shelves
+} from "./Compaction.ts"
 import { FiberRegister, noteTrouble, supervised, type Watch } from "./FiberStatus.ts"
 import { HistoryMarks, type Mark } from "./HistoryMarks.ts"
 import { Journal } from "./Journal.ts"
 import type { NodeActor } from "./NodeActor.ts"
 import { NodeSupervisor } from "./NodeSupervisor.ts"
 import { pause } from "./Pause.ts"
+import { inSlices } from "./Slices.ts"
 
 const every = Schedule.spaced("1 second")
 /** A report that arrived just before its stretch ended is committed within this. */
@@ -60,43 +72,49 @@ const isStorageError = (cause: unknown): boolean =>
   cause instanceof Error && "code" in cause && String(cause.code).startsWith("SQLITE_")
 
 /** Gives a node's oldest rows up, so that one bad row does not keep the journal from being trimmed. */
-const giveUp = (tools: Tools, actor: NodeActor, mark: Mark): void => {
+const giveUp = (tools: Tools, actor: NodeActor, mark: Mark): boolean => {
   const details = tools.history.sealedDetails(actor.id) ?? "null"
   const count = Math.min(actor.unsealed.length, sealAttempts)
   const sealedSeq = actor.unsealed[count - 1] as number
-  offer(tools, mark, { kind: "seal", nodeId: actor.id, sealedSeq, details, chunk: undefined }, (committed) => {
+  const write = { kind: "seal", nodeId: actor.id, sealedSeq, details, chunk: undefined } as const
+  return offer(tools, mark, write, (committed) => {
     if (!committed) return
     tools.marks.figures.lostRows += count
     settleSeal(tools, actor, mark, count)
   })
 }
 
-const sealNode = (tools: Tools, actor: NodeActor, mark: Mark, now: number): void => {
+/** Seals a node's oldest rows; gives way as a fold does. */
+function* sealNode(tools: Tools, actor: NodeActor, mark: Mark, now: number): Generator<void, void> {
   // Since the job was listed somebody else may have begun; the same rows must not be sealed twice.
   if (mark.isBusy) return
+  mark.isBusy = true
+  let isOffered = false
   try {
-    const seal = sealOf(tools, actor, sealBefore(actor, now, graceMs))
+    const seal = yield* sealOf(tools, actor, sealBefore(actor, now, graceMs))
     if (seal === undefined) return
-    const { lost, taken, values, write } = seal
-    offer(tools, mark, write, (committed) => {
-      if (!committed) return
-      const { figures } = tools.marks
-      mark.failures = 0
-      figures.lostRows += lost
-      if (write.chunk !== undefined) {
-        figures.seals++
-        figures.values += values
-        figures.bytes += write.chunk.bytes.length
-        if (mark.waiting.raw === Number.POSITIVE_INFINITY) mark.waiting.raw = write.chunk.startAt
-      }
-      settleSeal(tools, actor, mark, taken)
-    })
+    isOffered = offer(tools, mark, seal.write, (committed) => committed && settleNode(tools, actor, mark, seal))
   } catch (cause) {
     noteTrouble(tools.watch, `node ${actor.id}: ${String(cause)}`, now)
     // The rows are not to blame for a disk that does not answer: they are sealed when it does.
     if (isStorageError(cause) || ++mark.failures < sealAttempts) return
-    giveUp(tools, actor, mark)
+    isOffered = giveUp(tools, actor, mark)
+  } finally {
+    if (!isOffered) mark.isBusy = false
   }
+}
+
+const settleNode = (tools: Tools, actor: NodeActor, mark: Mark, { lost, taken, values, write }: Seal): void => {
+  const { figures } = tools.marks
+  mark.failures = 0
+  figures.lostRows += lost
+  if (write.chunk !== undefined) {
+    figures.seals++
+    figures.values += values
+    figures.bytes += write.chunk.bytes.length
+    if (mark.waiting.raw === Number.POSITIVE_INFINITY) mark.waiting.raw = write.chunk.startAt
+  }
+  settleSeal(tools, actor, mark, taken)
 }
 
 /** Folds a node's oldest stretch; gives way between two series, and to nobody else's fold of the same node. */
@@ -131,23 +149,24 @@ const settleFold = ({ marks }: Tools, mark: Mark, from: FoldedTier, { damaged, w
   }
 }
 
-/** Work on one node, which may give way between its steps; a seal is done in one. */
+/** Work on one node, which gives way between its steps. */
 type Job = () => Iterator<void, unknown>
-const noSteps: Iterator<void, unknown> = { next: () => ({ done: true, value: undefined }) }
+
+/** A fleet's nodes are looked through in milliseconds; so many of them between two looks at the time. */
+const nodesAtOnce = 32
 
 /** What is due now, seals first: rows that are not sealed hold up the journal, chunks hold up nothing. */
-const dueJobs = (tools: Tools, now: number): ReadonlyArray<Job> => {
+function* dueJobs(tools: Tools, now: number): Generator<void, ReadonlyArray<Job>> {
   const seals: Array<Job> = []
   const folds: Array<Job> = []
   let lookups = 0
+  let looked = 0
   for (const actor of tools.supervisor.all()) {
+    if (++looked % nodesAtOnce === 0) yield
     const mark = tools.marks.of(actor.id)
     if (mark.isBusy) continue
     if (isSealDue(actor, now, graceMs)) {
-      seals.push(() => {
-        sealNode(tools, actor, mark, now)
-        return noSteps
-      })
+      seals.push(() => sealNode(tools, actor, mark, now))
       continue
     }
     for (const from of foldedTiers) {
@@ -158,14 +177,6 @@ const dueJobs = (tools: Tools, now: number): ReadonlyArray<Job> => {
     }
   }
   return [...seals, ...folds]
-}
-
-/** Runs a job without giving way. */
-const atOnce = <A>(steps: Iterator<void, A>): A => {
-  for (;;) {
-    const step = steps.next()
-    if (step.done === true) return step.value
-  }
 }
 
 /** Runs the jobs in small portions; stops early when the journal takes nothing more. */
@@ -201,7 +212,7 @@ const make = Effect.gen(function* () {
   }
   const round = Effect.gen(function* () {
     if (tools.writer.closed() !== undefined) return
-    const jobs = dueJobs(tools, yield* Clock.currentTimeMillis)
+    const jobs = yield* inSlices(dueJobs(tools, yield* Clock.currentTimeMillis), restFactor)
     for (const id of tools.marks.ids()) if (tools.supervisor.actor(id) === undefined) tools.marks.drop(id)
     yield* work(tools, jobs, figures)
   })
@@ -215,7 +226,7 @@ const make = Effect.gen(function* () {
     yield* tools.marks.ready
     // Bounded: a disk that does not answer leaves its jobs due for ever.
     for (let rounds = 0; rounds < drainRoundsMax; rounds++) {
-      const jobs = dueJobs(tools, yield* Clock.currentTimeMillis)
+      const jobs = atOnce(dueJobs(tools, yield* Clock.currentTimeMillis))
       for (const job of jobs) atOnce(job())
       yield* tools.writer.flushed
       yield* pause

@@ -23,6 +23,7 @@ import { HistoryMarks } from "./HistoryMarks.ts"
 import { NodeRoster } from "./NodeRoster.ts"
 import { NodeSupervisor } from "./NodeSupervisor.ts"
 import { ServiceRuns } from "./ServiceRuns.ts"
+import { TailRows } from "./TailRows.ts"
 import type { NodeActor } from "./NodeActor.ts"
 import type { StorageUnavailable } from "../schema/Errors.ts"
 
@@ -46,12 +47,22 @@ export class HistoryReads extends Context.Tag("runtime/HistoryReads")<
 >() {}
 
 interface Tools {
-  readonly journal: Context.Tag.Service<typeof JournalStore>
   readonly store: Context.Tag.Service<typeof HistoryStore>
   readonly marks: Context.Tag.Service<typeof HistoryMarks>
   readonly supervisor: Context.Tag.Service<typeof NodeSupervisor>
   readonly roster: Context.Tag.Service<typeof NodeRoster>
+  readonly tails: TailRows
   readonly layouts: Map<number, ReadonlyArray<Series>>
+  /** What is known of chunks already, for as long as somebody keeps their bytes. */
+  readonly readers: WeakMap<Uint8Array, RawReader | TierReader>
+}
+
+const readerOf = ({ readers }: Tools, tier: Tier, bytes: Uint8Array): RawReader | TierReader => {
+  const known = readers.get(bytes)
+  if (known !== undefined) return known
+  const reader = tier === "raw" ? new RawReader(bytes) : new TierReader(bytes)
+  readers.set(bytes, reader)
+  return reader
 }
 
 const seriesOf = ({ layouts, store }: Tools, layoutId: number): ReadonlyArray<Series> => {
@@ -86,12 +97,12 @@ const eachChunk = (
 }
 
 /** The rows that are committed but in no chunk yet, as columns; one that cannot be read is left out and counted. */
-const tailOf = ({ journal, marks, store }: Tools, actor: NodeActor | undefined, metric?: HistoryMetric) => {
+const tailOf = ({ marks, store, tails }: Tools, actor: NodeActor | undefined, metric?: HistoryMetric) => {
   if (actor === undefined || actor.unsealed.length === 0) return undefined
   const details = store.sealedDetails(actor.id)
   const before = details === undefined ? undefined : (JSON.parse(details) as Details)
   const sealing = new Sealing(before ?? undefined, actor.unsealed.length, metric)
-  for (const row of journal.rows(actor.unsealed)) if (!addRow(sealing, row)) marks.figures.damaged++
+  for (const row of tails.of(actor.id, actor.unsealed)) if (!addRow(sealing, row)) marks.figures.damaged++
   return sealing.finish()
 }
 
@@ -108,13 +119,9 @@ const addChunk = (
   const index = findSeries(seriesOf(tools, row.layoutId), metric, devices)
   if (index < 0) return true
   try {
-    if (tier === "raw") {
-      const reader = new RawReader(row.bytes)
-      to.addValues(reader.times(), reader.column(index))
-    } else {
-      const reader = new TierReader(row.bytes)
-      to.addBuckets(reader.times(), reader.series(index), tiers[tier].widthMs)
-    }
+    const reader = readerOf(tools, tier, row.bytes)
+    if (reader instanceof RawReader) to.addValues(reader.times(), reader.column(index))
+    else to.addBuckets(reader.times(), reader.series(index), tiers[tier].widthMs)
     return true
   } catch {
     return false
@@ -164,9 +171,8 @@ const answer = (tools: Tools, id: NodeId, query: HistoryQuery): HistoryAnswer =>
 }
 
 /** Rows of a chunk with their times: reports at raw resolution, counts per bucket in the tiers. */
-const eachRow = (tier: Tier, bytes: Uint8Array, use: (at: number, rows: number) => void): void => {
-  if (tier === "raw") return new RawReader(bytes).times().forEach((at) => use(at, 1))
-  const reader = new TierReader(bytes)
+const eachRow = (reader: RawReader | TierReader, use: (at: number, rows: number) => void): void => {
+  if (reader instanceof RawReader) return reader.times().forEach((at) => use(at, 1))
   const rows = reader.rows()
   reader.times().forEach((at, i) => use(at, rows[i] as number))
 }
@@ -175,7 +181,7 @@ const received = (tools: Tools, id: NodeId, tier: Tier, span: Span): Float64Arra
   const { add, counts } = receivedIn(span)
   eachChunk(tools, id, tier, span, (shelf, row) => {
     try {
-      if (row.bytes !== undefined) return eachRow(shelf, row.bytes, add)
+      if (row.bytes !== undefined) return eachRow(readerOf(tools, shelf, row.bytes), add)
     } catch {
       // A damaged chunk: counted like one whose checksum does not hold.
     }
@@ -202,7 +208,8 @@ const make = Effect.gen(function* () {
   const runs = yield* ServiceRuns
   const { history: limits } = yield* AppConfig
   const tools: Tools = {
-    journal: yield* JournalStore,
+    tails: new TailRows(yield* JournalStore),
+    readers: new WeakMap(),
     store: yield* HistoryStore,
     marks: yield* HistoryMarks,
     supervisor: yield* NodeSupervisor,

@@ -2,28 +2,28 @@
 import { Context, Effect, Layer } from "effect"
 import type { NodeId } from "../schema/Ids.ts"
 import type { ClosedFact } from "../src/core/Ledger.ts"
-import { encode, encodedBytesMax } from "../src/core/VectorCode.ts"
 import type { AlertStep } from "../src/store/alert/AlertWrites.ts"
 import { JournalStore, type Write } from "../src/store/Journal.ts"
 import { FiberRegister, supervised } from "./FiberStatus.ts"
+import { Batch, type Settle, type SettleRow } from "./JournalBatch.ts"
 import { codeOf, idle, repair } from "./JournalRepair.ts"
+import { pause } from "./Pause.ts"
 
-/** Rows waiting for one commit. A commit of this many takes about 20 ms; past it the disk is not keeping up. */
+/** Rows waiting to be committed: more than a second of a fleet of 10,000. Past it the disk is not keeping up. */
 export const rowsMax = 4096
-/** Vectors waiting for one commit, in doubles: 32 MB. */
+/** Their vectors, in doubles: 32 MB. */
 const arenaMax = 4_194_304
-const arenaFirst = 65_536
-/** With this many rows waiting there is nothing to gain by waiting longer: 3.3 µs per row, 3.2 with eight times more. */
+/**
+ * Rows of one commit. With this many waiting there is nothing to gain by waiting longer: 3.3 µs per row, 3.2 with eight
+ * times more. And whoever waited is answered in one turn of the event loop, which takes some 60 µs each.
+ */
 const rowsEager = 128
 /** The same for facts, of which a report has hundreds after a silence of a day: some 10 ms. */
 const factsEager = 2048
+/** Batches that are kept to be filled again: one is filled while one is settled, and a hold makes a few more. */
+const sparesMax = 4
 /** At the latest after this a waiting row is committed; fewer commits cost less, and nobody notices 5 ms. */
 const lingerMs = 5
-
-/** Called once per offer, after the commit that holds it (true) or that failed (false). */
-export type Settle = (committed: boolean) => void
-/** The same for a row, with its vector: valid only during the call. */
-export type SettleRow = (committed: boolean, vector: Float64Array) => void
 
 export interface RowOffer {
   readonly nodeId: NodeId
@@ -61,32 +61,25 @@ export class Journal extends Context.Tag("runtime/Journal")<
     /** Waits until everything offered so far is settled. */
     readonly flushed: Effect.Effect<void>
     readonly figures: JournalFigures
+    /** Of the last row that is on disk. */
     readonly lastSeq: () => number
   }
 >() {}
 
-interface Batch {
-  readonly writes: Array<Write>
-  readonly settles: Array<SettleRow>
-  /** Vector of each settle's row; the settles of other writes look at none. */
-  readonly places: Array<Float64Array>
-  /** Doubles and encoded bytes taken of the two arenas. */
-  used: number
-  bytesUsed: number
-  facts: number
-}
-const emptyBatch = (): Batch => ({ writes: [], settles: [], places: [], used: 0, bytesUsed: 0, facts: 0 })
-const noPlace = new Float64Array(0)
-
 /** Everything the writer owns. Only the journal's fiber commits; offers come from any synchronous caller. */
 class Writer {
-  batch: Batch = emptyBatch()
-  arena = new Float64Array(arenaFirst)
-  /** The memory of the batch being settled: an offer made by a settle must not overwrite what others still read. */
-  private spare = new Float64Array(arenaFirst)
-  /** Encoded vectors of the batch. Nothing reads them after the write, so one suffices. */
-  private bytes = new DataView(new ArrayBuffer(arenaFirst))
+  /** What is offered goes here. */
+  private filling = new Batch()
+  /** Full ones that could not be committed yet, oldest first: each gets a turn of the event loop for itself. */
+  private readonly full: Array<Batch> = []
+  /** Settled ones: an offer made by a settle must not overwrite what others still read. */
+  private readonly spares: Array<Batch> = []
+  /** Offers that wait for their commit, and the doubles that their vectors take. */
+  waiting = 0
+  private held = 0
+  /** Of the last row offered, and of the last one on disk. */
   seq: number
+  committedSeq: number
   failure: string | undefined
   /** SQLite's error code of the failure. */
   failureCode = ""
@@ -101,51 +94,38 @@ class Writer {
 
   constructor(store: Context.Tag.Service<typeof JournalStore>) {
     this.store = store
-    this.seq = store.lastSeq()
+    this.committedSeq = this.seq = store.lastSeq()
   }
 
-  /** A place in the arena for `size` doubles, or -1 when it is full. Grown only while nothing refers to it. */
-  private reserve(size: number): number {
-    const { batch } = this
-    if (batch.used + size > this.arena.length) {
-      if (batch.used + size > arenaMax) return -1
-      // Rows already offered keep views of the old memory, which stays alive and unchanged until they are settled.
-      this.arena = new Float64Array(Math.min(arenaMax, Math.max(this.arena.length * 2, batch.used + size)))
-    }
-    const at = batch.used
-    batch.used += size
-    return at
+  private get isEnough(): boolean {
+    return this.filling.settles.length >= rowsEager || this.filling.facts >= factsEager
   }
 
-  /** The encoded form of a vector, in memory that stays as it is until the batch is written. */
-  private encode(vector: Float64Array, size: number): Buffer {
-    const { batch } = this
-    const most = encodedBytesMax(size)
-    if (batch.bytesUsed + most > this.bytes.byteLength) {
-      // Rows already offered keep their views of the old memory.
-      this.bytes = new DataView(new ArrayBuffer(Math.max(this.bytes.byteLength * 2, most)))
-      batch.bytesUsed = 0
-    }
-    const from = batch.bytesUsed
-    batch.bytesUsed = encode(vector, size, this.bytes, from)
-    return Buffer.from(this.bytes.buffer, from, batch.bytesUsed - from)
+  /** Whether whoever waits must be refused before the journal is repaired. */
+  get isRefusing(): boolean {
+    return this.failure !== undefined && this.full.length > 0
+  }
+
+  /** Whether another row would be taken, even one whose vector is wide. */
+  room(): boolean {
+    return this.failure === undefined && this.waiting < rowsMax && this.held < arenaMax / 2
   }
 
   offerRow(row: RowOffer, vector: Float64Array, size: number, settle: SettleRow): number {
     // Enough for one commit: done here, so that its requests are answered while they are young. Batches of hundreds
-    // save nothing per row and make the collector copy every waiting request.
-    const isEnough = this.batch.settles.length >= rowsEager || this.batch.facts >= factsEager
-    if (isEnough && !this.isCommitting && !this.store.busy()) this.commit()
-    if (this.failure !== undefined || this.batch.settles.length >= rowsMax) return 0
-    const at = this.reserve(size)
-    if (at < 0) return 0
-    const place = this.arena.subarray(at, at + size)
-    place.set(size === vector.length ? vector : vector.subarray(0, size))
-    const seq = ++this.seq
+    // save nothing per row and make the collector copy every waiting request. What a hold has left is committed by the
+    // fiber, one batch in a turn.
+    if (this.isEnough && this.full.length === 0 && !this.isCommitting && !this.store.busy()) this.commit()
+    if (this.failure !== undefined || this.waiting >= rowsMax || this.held + size > arenaMax) return 0
+    if (this.isEnough) this.close()
+    const { filling } = this
+    const place = filling.keep(vector, size)
+    this.held += size
+    const seq = (filling.lastSeq = ++this.seq)
     const { alerts, checkpoint, details, facts, isApplied, nodeId, receivedAt } = row
-    this.batch.facts += facts?.length ?? 0
-    const bytes = this.encode(vector, size)
-    this.push(
+    filling.facts += facts?.length ?? 0
+    const bytes = filling.encode(vector, size)
+    this.add(
       { kind: "row", seq, nodeId, receivedAt, vector: bytes, details, isApplied, checkpoint, facts, alerts },
       settle,
       place
@@ -153,44 +133,35 @@ class Writer {
     return seq
   }
 
-  push(write: Write | undefined, settle: SettleRow, place: Float64Array = noPlace): void {
-    if (write !== undefined) this.batch.writes.push(write)
-    this.batch.settles.push(settle)
-    this.batch.places.push(place)
-    if (this.wake !== undefined && (this.batch.settles.length === 1 || this.batch.settles.length === rowsEager)) {
-      this.wake()
-    }
+  push(write: Write | undefined, settle: Settle): void {
+    if (this.isEnough) this.close()
+    this.add(write, settle)
+  }
+
+  private add(write: Write | undefined, settle: SettleRow, place?: Float64Array): void {
+    this.filling.push(write, settle, place)
+    this.waiting++
+    if (this.wake !== undefined && (this.waiting === 1 || this.waiting === rowsEager)) this.wake()
+  }
+
+  /** What comes now goes to another commit. */
+  private close(): void {
+    this.full.push(this.filling)
+    this.filling = this.spares.pop() ?? new Batch()
   }
 
   /**
-   * One transaction, then every settle, whatever one of them throws. A failure closes the journal until `repair`
-   * succeeds. Not for use inside a settle.
+   * The oldest batch: one transaction, then every settle, whatever one of them throws. A failure closes the journal
+   * until `repair` succeeds; what waited behind it is refused first. Not for use inside a settle.
    */
   commit(): void {
-    const { batch } = this
-    if (batch.settles.length === 0) return
+    if (this.waiting === 0) return
+    if (this.full.length === 0) this.close()
+    const batch = this.full.shift() as Batch
+    this.waiting -= batch.settles.length
+    this.held -= batch.used
     this.isCommitting = true
-    this.batch = emptyBatch()
-    const settled = this.arena
-    this.arena = this.spare
-    this.spare = settled
-    const startedAt = performance.now()
-    let committed = true
-    try {
-      if (batch.writes.length > 0) this.store.write(batch.writes)
-    } catch (cause) {
-      committed = false
-      this.figures.failures++
-      this.failure = cause instanceof Error ? cause.message : String(cause)
-      this.failureCode = codeOf(cause)
-    }
-    this.committedAt = performance.now()
-    if (committed) {
-      this.figures.commits++
-      this.figures.rows += batch.writes.length
-      this.figures.commitMsLast = performance.now() - startedAt
-      this.figures.commitMsMax = Math.max(this.figures.commitMsMax, this.figures.commitMsLast)
-    }
+    const committed = this.failure === undefined && this.write(batch)
     for (let i = 0; i < batch.settles.length; i++) {
       const settle = batch.settles[i] as SettleRow
       try {
@@ -200,6 +171,36 @@ class Writer {
       }
     }
     this.isCommitting = false
+    batch.clear()
+    if (this.spares.length < sparesMax) this.spares.push(batch)
+  }
+
+  /** Whether it is on disk. */
+  private write({ lastSeq, writes }: Batch): boolean {
+    const startedAt = performance.now()
+    try {
+      if (writes.length > 0) this.store.write(writes)
+    } catch (cause) {
+      this.figures.failures++
+      this.failure = cause instanceof Error ? cause.message : String(cause)
+      this.failureCode = codeOf(cause)
+      // Reports in it stand on others that are not on disk.
+      if (this.filling.settles.length > 0) this.close()
+      return false
+    } finally {
+      this.committedAt = performance.now()
+    }
+    this.committedSeq = Math.max(this.committedSeq, lastSeq)
+    this.figures.commits++
+    this.figures.rows += writes.length
+    this.figures.commitMsLast = this.committedAt - startedAt
+    this.figures.commitMsMax = Math.max(this.figures.commitMsMax, this.figures.commitMsLast)
+    return true
+  }
+
+  /** Everything that waits now, at once: for the end, when nobody else needs the event loop. */
+  commitAll(): void {
+    for (let left = this.full.length + 1; left > 0; left--) this.commit()
   }
 
   /** Throws what a settle threw, once. */
@@ -221,7 +222,7 @@ class Writer {
       resume(Effect.void)
     }
     const arm = () => {
-      const waiting = this.batch.settles.length
+      const { waiting } = this
       if (waiting === 0) return
       clearTimeout(timer)
       const rest = lingerMs - (performance.now() - this.committedAt)
@@ -243,9 +244,13 @@ const make = Effect.gen(function* () {
   const store = yield* JournalStore
   const writer = new Writer(store)
   const register = yield* FiberRegister
-  const watch = register.register("Journal", () => writer.batch.settles.length, rowsMax)
+  const watch = register.register("Journal", () => writer.waiting, rowsMax)
 
   const turn = Effect.gen(function* () {
+    while (writer.isRefusing) {
+      writer.commit()
+      yield* pause
+    }
     // First, so that a repair that died of a defect is taken up again.
     if (writer.failure !== undefined) yield* repair(writer, store, watch, () => store.probe())
     yield* writer.due
@@ -255,30 +260,29 @@ const make = Effect.gen(function* () {
   })
   yield* Effect.forkScoped(supervised(watch, Effect.forever(turn)))
   // What is still waiting when the scope closes is committed, so that every offer is settled.
-  yield* Effect.addFinalizer(() => Effect.sync(() => writer.commit()))
+  yield* Effect.addFinalizer(() => Effect.sync(() => writer.commitAll()))
 
   return Journal.of({
     closed: () => writer.failure,
-    room: () =>
-      writer.failure === undefined && writer.batch.settles.length < rowsMax && writer.batch.used < arenaMax / 2,
+    room: () => writer.room(),
     offerRow: (row, vector, size, settle) => writer.offerRow(row, vector, size, settle),
     offer: (write, settle) => {
-      if (writer.failure !== undefined || writer.batch.settles.length >= rowsMax) return false
+      if (writer.failure !== undefined || writer.waiting >= rowsMax) return false
       writer.push(write, settle)
       return true
     },
     afterCommit: (settle) => {
-      if (writer.batch.settles.length === 0) settle(true)
-      else if (writer.batch.settles.length >= rowsMax) return false
+      if (writer.failure !== undefined || writer.waiting >= rowsMax) return false
+      if (writer.waiting === 0) settle(true)
       else writer.push(undefined, settle)
       return true
     },
     flushed: Effect.async<void>((resume) => {
-      if (writer.batch.settles.length === 0) resume(Effect.void)
+      if (writer.waiting === 0) resume(Effect.void)
       else writer.push(undefined, () => resume(Effect.void))
     }),
     figures: writer.figures,
-    lastSeq: () => writer.seq
+    lastSeq: () => writer.committedSeq
   })
 })
 

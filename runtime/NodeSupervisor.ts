@@ -19,8 +19,8 @@ import { Replay, type Restored } from "./Replay.ts"
 /** Vectors are a few hundred values; the scratch grows when a node has more. */
 const scratchFirst = 1024
 
-/** Checkpoints offered between two commits. */
-const coverMax = 512
+/** Checkpoints offered between two commits: 5 ms. */
+const coverMax = 128
 
 /** How far rows are covered: nodes still to be written, and nodes whose rows must stay because nobody knows them now. */
 export interface Covering {

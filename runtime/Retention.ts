@@ -12,7 +12,7 @@ const every = Schedule.fixed("15 seconds")
 const sliceRows = 2000
 const pauseMs = 10
 /** How long the checkpoints of quiet nodes may take before the round is given up until the next. */
-const coverAttemptsMax = 100
+const coverAttemptsMax = 1000
 
 const make = Effect.gen(function* () {
   const store = yield* JournalStore
@@ -36,8 +36,9 @@ const make = Effect.gen(function* () {
 
   /** The last row before the first that is in no chunk yet. Told by order, not by time: clocks are set. */
   const sealedUpTo = (): number => {
-    // What is on disk is also on its node's list; a row that is only offered is neither.
-    let first = store.lastSeq() + 1
+    // What is on disk is also on its node's list; a row that is only offered is neither. The journal knows without a
+    // look at the disk, where the largest number among the checkpoints takes a walk through all of them.
+    let first = journal.lastSeq() + 1
     for (const { unsealed } of supervisor.all()) {
       const seq = unsealed[0]
       if (seq !== undefined && seq < first) first = seq

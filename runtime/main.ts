@@ -3,6 +3,7 @@ import { Args, Command } from "@effect/cli"
 import { NodeContext, NodeRuntime } from "@effect/platform-node"
 import { Cause, ConfigError, Console, Data, Effect, Layer, Logger, LogLevel, Option, Redacted } from "effect"
 import { existsSync } from "node:fs"
+import { constants, setPriority } from "node:os"
 import { fileURLToPath } from "node:url"
 import { isFailure, type StorageUnavailable } from "../schema/Errors.ts"
 import { Password } from "../src/auth/Password.ts"
@@ -61,10 +62,14 @@ const serve = Command.make("serve", {}, () => Effect.catchAllCause(running, star
 /** What shells give for SIGINT. */
 const interruptedCode = 130
 
+/** Where there are not cores enough for both, the service that runs beside this process comes first. */
+const stepBack = Effect.ignore(Effect.try(() => setPriority(constants.priority.PRIORITY_LOW)))
+
 /** Runs a command on the home of the settings; its failures end with code 1 and one line, as those of `serve`. */
 const onHome = (use: (home: string, shape: Shape) => Effect.Effect<void, CommandFailed | StorageUnavailable>) =>
   Effect.gen(function* () {
     const { home } = yield* AppConfig
+    yield* stepBack
     yield* use(home, yield* currentShape)
   }).pipe(
     Effect.provide(configLayer),

@@ -11,6 +11,8 @@ export const askedRanges = ["1h", "24h", "30d"] as const satisfies ReadonlyArray
 export type AskedRange = (typeof askedRanges)[number]
 
 const answerLimitMs = 30_000
+/** What a node's page of history asks for about the host alone: eight charts. */
+export const pageQueries = 16
 
 interface Answer {
   readonly status: number
@@ -26,6 +28,9 @@ export class Asker {
   /** Of each kind of node: metric, then the names of the device. */
   private readonly series: ReadonlyArray<ReadonlyArray<ReadonlyArray<string>>>
   private token = ""
+  /** Queries of pages so far, and the node whose page is open. */
+  private asked = 0
+  private opened = 0
 
   constructor(port: number, series: ReadonlyArray<string>, connections: number) {
     this.port = port
@@ -68,12 +73,17 @@ export class Asker {
     return Math.floor(this.random() * count)
   }
 
+  /** Asks for as many metrics of a node as one after the other, as the charts of its page do, then turns to another. */
+  page(range: AskedRange): Promise<number> {
+    if (this.asked++ % pageQueries === 0) this.opened = this.one(historyNodes)
+    return this.ask(range, 0, this.opened)
+  }
+
   /**
    * Asks for a metric of a node, both by chance, devices included; milliseconds until the answer is whole. Fails on an
    * answer that has less than this share of its points: then the history is not what it should be.
    */
-  async ask(range: AskedRange, shareMin = 0): Promise<number> {
-    const index = this.one(historyNodes)
+  async ask(range: AskedRange, shareMin = 0, index = this.one(historyNodes)): Promise<number> {
     const series = this.series[kindOf(index)] ?? []
     const [metric = "", device] = series[this.one(series.length)] ?? []
     const params = new URLSearchParams({ server_id: String(historyIdOf(index)), metric, range })

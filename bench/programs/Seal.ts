@@ -3,6 +3,7 @@ import { Effect, Layer } from "effect"
 import { sealOf, settleSeal, type Shelves } from "../../runtime/Compaction.ts"
 import type { Mark } from "../../runtime/HistoryMarks.ts"
 import type { NodeActor } from "../../runtime/NodeActor.ts"
+import { atOnce } from "../../src/core/Steps.ts"
 import { encoded } from "../../src/core/VectorCode.ts"
 import * as HistoryStore from "../../src/store/History.ts"
 import * as JournalStore from "../../src/store/Journal.ts"
@@ -95,7 +96,7 @@ const measure = (order: SealOrder, shelves: Shelves): SealResult => {
     const writes: Array<JournalStore.Write> = []
     actors.forEach((actor, n) => {
       const took = cpuOf(() => {
-        const seal = sealOf(shelves, actor, Number.POSITIVE_INFINITY)
+        const seal = atOnce(sealOf(shelves, actor, Number.POSITIVE_INFINITY))
         if (seal?.taken !== stretchRows || seal.lost > 0) throw new Error("a stretch was not sealed whole")
         writes.push(seal.write)
         found.values += round < warmupRounds ? 0 : seal.values

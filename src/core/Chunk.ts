@@ -2,6 +2,7 @@
 import { BitReader, BitWriter } from "./Bits.ts"
 import { type Buckets, readBuckets, writeBuckets } from "./BucketCode.ts"
 import { keptOf, readColumn, readFactor, readWholes, writeColumn, writeFactor, writeWholes } from "./Column.ts"
+import { atOnce } from "./Steps.ts"
 import { isRatio, quotientOf, totalOf } from "./Quotient.ts"
 
 /** Rows of samples: `times` in whole milliseconds, mostly ascending; each column as long as `times`, NaN where absent. */
@@ -53,14 +54,14 @@ const readTimes = (bits: BitReader, count: number): Float64Array => {
 
 /**
  * The form of every chunk: rows, width and the length in bytes of each segment as varints, then the segments. A raw
- * chunk has the times and its columns; a tier chunk the times, the rows and its series.
+ * chunk has the times and its columns; a tier chunk the times, the rows and its series. A segment between two yields.
  */
-const framed = (
+function* framed(
   count: number,
   width: number,
   segments: number,
   write: (bits: BitWriter, at: number) => void
-): Uint8Array => {
+): Generator<void, Uint8Array> {
   if (count > rowsMax || width > columnsMax) throw new RangeError("the chunk would have too many rows or columns")
   const bits = new BitWriter()
   const head: Array<number> = []
@@ -70,6 +71,7 @@ const framed = (
     bits.begin()
     write(bits, at)
     putNumber(head, bits.end())
+    yield
   }
   const body = bits.bytes()
   const bytes = new Uint8Array(head.length + body.length)
@@ -142,13 +144,13 @@ const sourceOf = (columns: ReadonlyArray<Float64Array>, isQuotient: ReadonlyArra
   return { back: 0, total: 0 }
 }
 
-/** The bytes of samples. Throws a RangeError where the columns have not one length or are too many. */
-export const encodeRaw = ({ columns, times }: RawChunk): Uint8Array => {
+/** The bytes of samples, a column between two yields. Throws a RangeError where the columns have not one length or are too many. */
+export function* encodingRaw({ columns, times }: RawChunk): Generator<void, Uint8Array> {
   if (columns.some(({ length }) => length !== times.length)) throw new RangeError("the columns have unequal lengths")
   const scratch = new Float64Array(times.length)
   const before: Array<Float64Array> = []
   const isQuotient: Array<boolean> = []
-  return framed(times.length, columns.length, columns.length + 1, (bits, at) => {
+  return yield* framed(times.length, columns.length, columns.length + 1, (bits, at) => {
     if (at === 0) return writeTimes(bits, times)
     before.push(keptOf(columns[at - 1] as Float64Array))
     const { back, total } = sourceOf(before, isQuotient, at - 1)
@@ -160,12 +162,15 @@ export const encodeRaw = ({ columns, times }: RawChunk): Uint8Array => {
   })
 }
 
-/** The bytes of buckets. Throws a RangeError where the fields have not one length or the series are too many. */
-export const encodeTier = ({ rows, series, times }: TierChunk): Uint8Array => {
+/** The bytes of samples at once. */
+export const encodeRaw = (chunk: RawChunk): Uint8Array => atOnce(encodingRaw(chunk))
+
+/** The bytes of buckets, a series between two yields. Throws a RangeError where the fields have not one length or the series are too many. */
+export function* encodingTier({ rows, series, times }: TierChunk): Generator<void, Uint8Array> {
   const isUneven = ({ count, last, max, min, sum }: Buckets): boolean =>
     [count, sum, min, max, last].some(({ length }) => length !== times.length)
   if (rows.length !== times.length || series.some(isUneven)) throw new RangeError("the fields have unequal lengths")
-  return framed(times.length, series.length, series.length + 2, (bits, at) => {
+  return yield* framed(times.length, series.length, series.length + 2, (bits, at) => {
     if (at === 0) return writeTimes(bits, times)
     if (at === 1) return writeColumn(bits, rows, new Float64Array(rows.length))
     const { count, last, max, min, sum } = series[at - 2] as Buckets
@@ -173,11 +178,15 @@ export const encodeTier = ({ rows, series, times }: TierChunk): Uint8Array => {
   })
 }
 
-/** Reads samples, each column by itself. Throws a RangeError on bytes that `encodeRaw` did not write. */
+/** The bytes of buckets at once. */
+export const encodeTier = (chunk: TierChunk): Uint8Array => atOnce(encodingTier(chunk))
+
+/** Reads samples, each column by itself, the times once for all of them. Throws a RangeError on bytes that `encodeRaw` did not write. */
 export class RawReader {
   readonly count: number
   readonly width: number
   private readonly frame: Frame
+  private knownTimes: Float64Array | undefined
 
   constructor(bytes: Uint8Array) {
     this.frame = new Frame(bytes, 1)
@@ -187,7 +196,7 @@ export class RawReader {
 
   /** The times of the rows, in milliseconds. */
   times(): Float64Array {
-    return readTimes(this.frame.segment(0), this.count)
+    return (this.knownTimes ??= readTimes(this.frame.segment(0), this.count))
   }
 
   /** One column; NaN where it has no value. */
@@ -203,11 +212,13 @@ export class RawReader {
   }
 }
 
-/** Reads buckets, each series by itself. Throws a RangeError on bytes that `encodeTier` did not write. */
+/** Reads buckets, each series by itself, times and rows once for all of them. Throws a RangeError on bytes that `encodeTier` did not write. */
 export class TierReader {
   readonly count: number
   readonly width: number
   private readonly frame: Frame
+  private knownTimes: Float64Array | undefined
+  private knownRows: Float64Array | undefined
 
   constructor(bytes: Uint8Array) {
     this.frame = new Frame(bytes, 2)
@@ -217,12 +228,12 @@ export class TierReader {
 
   /** The starts of the buckets, in milliseconds. */
   times(): Float64Array {
-    return readTimes(this.frame.segment(0), this.count)
+    return (this.knownTimes ??= readTimes(this.frame.segment(0), this.count))
   }
 
   /** The reports that each bucket received. */
   rows(): Float64Array {
-    return readColumn(this.frame.segment(1), this.count)
+    return (this.knownRows ??= readColumn(this.frame.segment(1), this.count))
   }
 
   /** The buckets of one series. */

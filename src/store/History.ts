@@ -6,6 +6,7 @@ import { crc32 } from "node:zlib"
 import type { NodeId } from "../../schema/Ids.ts"
 import { type FoldedTier, type Tier, tiers } from "../core/Tier.ts"
 import { Database } from "./Sql.ts"
+import { ChunkCache } from "./ChunkCache.ts"
 import { perConnection } from "./PerConnection.ts"
 
 export interface ChunkWrite {
@@ -62,6 +63,10 @@ export interface ChunkRow {
   /** Undefined when the checksum does not hold, or nobody knows how to read them. */
   readonly bytes: Uint8Array | undefined
 }
+export interface ChunkPlace {
+  readonly id: number
+  readonly startAt: number
+}
 export interface OldestRow {
   readonly id: number
   readonly nodeId: NodeId
@@ -94,8 +99,9 @@ export class HistoryStore extends Context.Tag("store/History")<
     readonly sealedDetails: (id: NodeId) => string | undefined
     /** A node's chunks that overlap [fromMs, toMs), in order of age; with `afterId` only later ones. */
     readonly between: (tier: Tier, id: NodeId, fromMs: number, toMs: number, afterId: number) => ReadonlyArray<ChunkRow>
-    /** A node's chunks behind an id, oldest first. */
-    readonly after: (tier: Tier, id: NodeId, afterId: number, limit: number) => ReadonlyArray<ChunkRow>
+    /** Where a node's chunks behind an id stand, oldest first. */
+    readonly placesAfter: (tier: Tier, id: NodeId, afterId: number, limit: number) => ReadonlyArray<ChunkPlace>
+    readonly chunk: (tier: Tier, chunkId: number) => ChunkRow | undefined
     /** Start of the first chunk behind an id. */
     readonly firstAfter: (tier: Tier, id: NodeId, afterId: number) => number | undefined
     readonly layout: (id: number) => string | undefined
@@ -135,10 +141,13 @@ const tierStatements = (db: Sqlite.Database, tier: Tier) => {
     insert: db.prepare(
       `INSERT INTO ${table} (id, node_id, start_at, end_at, layout_id, format, checksum, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
     ),
-    between: db.prepare(
-      `SELECT ${columns} FROM ${table} WHERE node_id = ? AND start_at > ? AND start_at < ? AND end_at > ? AND id > ? ORDER BY id`
+    placesBetween: db.prepare(
+      `SELECT id, start_at AS startAt, end_at AS endAt FROM ${table} INDEXED BY ${table}_by_node WHERE node_id = ? AND start_at > ? AND start_at < ? AND end_at > ? AND id > ? ORDER BY id`
     ),
-    after: db.prepare(`SELECT ${columns} FROM ${table} WHERE node_id = ? AND id > ? ORDER BY id LIMIT ?`),
+    placesAfter: db.prepare(
+      `SELECT id, start_at AS startAt FROM ${table} INDEXED BY ${table}_by_node WHERE node_id = ? AND id > ? ORDER BY id LIMIT ?`
+    ),
+    chunk: db.prepare(`SELECT ${columns} FROM ${table} WHERE id = ?`),
     firstAfter: db.prepare(`SELECT min(start_at) AS startAt FROM ${table} WHERE node_id = ? AND id > ?`),
     oldest: db.prepare(
       `SELECT id, node_id AS nodeId, end_at AS endAt, length(bytes) AS size FROM ${table} ORDER BY id LIMIT ?`
@@ -258,12 +267,25 @@ const make = Effect.gen(function* () {
   const database = yield* Database
   const prepared = perConnection(prepare)
   const on = () => prepared(database.handle())
+  const cache = new ChunkCache<ChunkRow>()
+  const chunk = (tier: Tier, chunkId: number): ChunkRow | undefined => {
+    const row = on()[tier].chunk.get(chunkId) as Stored | undefined
+    return row === undefined ? undefined : verified(row)
+  }
   return HistoryStore.of({
     marks: (after, limit) => on().marks.all(after, limit) as Array<MarkRow>,
     sealedDetails: (id) => (on().sealedDetails.get(id) as { details: string } | undefined)?.details,
-    between: (tier, id, fromMs, toMs, afterId) =>
-      (on()[tier].between.all(id, fromMs - reachMs(tier), toMs, fromMs, afterId) as Array<Stored>).map(verified),
-    after: (tier, id, afterId, limit) => (on()[tier].after.all(id, afterId, limit) as Array<Stored>).map(verified),
+    between: (tier, id, fromMs, toMs, afterId) => {
+      const places = on()[tier].placesBetween.all(id, fromMs - reachMs(tier), toMs, fromMs, afterId)
+      return (places as Array<ChunkPlace & { readonly endAt: number }>).flatMap((place) => {
+        const known = cache.get(tier, place.id, place.startAt, place.endAt)
+        const row = known ?? chunk(tier, place.id)
+        if (known === undefined && row?.bytes !== undefined) cache.put(tier, place.id, row)
+        return row ?? []
+      })
+    },
+    placesAfter: (tier, id, afterId, limit) => on()[tier].placesAfter.all(id, afterId, limit) as Array<ChunkPlace>,
+    chunk,
     firstAfter: (tier, id, afterId) =>
       (on()[tier].firstAfter.get(id, afterId) as { startAt: number | null }).startAt ?? undefined,
     layout: (id) => (on().layout.get(id) as { series: string } | undefined)?.series,

@@ -23,8 +23,8 @@ export type Progress = (what: string, done: number) => void
 export class SnapshotRefused extends Error {}
 
 const carriedTable = "backup_contents"
-/** 8 MB at a time, each flushed: a gigabyte flushed at once would hold up the commits of the service for as long. */
-const pagesAtOnce = 2048
+/** 2 MB at a time, each flushed: a commit of the service waits for whatever the disk was given before it. */
+const pagesAtOnce = 512
 
 export interface Carried {
   readonly key: Uint8Array

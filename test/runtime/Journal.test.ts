@@ -343,7 +343,12 @@ describe("group commit", () => {
   )
 })
 
-const stretch = fc.record({ offers: fc.integer({ min: 0, max: 150 }), fails: fc.boolean(), io: fc.boolean() })
+const stretch = fc.record({
+  offers: fc.integer({ min: 0, max: 600 }),
+  isHeld: fc.boolean(),
+  fails: fc.boolean(),
+  io: fc.boolean()
+})
 type Stretch = typeof stretch extends fc.Arbitrary<infer A> ? A : never
 
 /** Offers in stretches, some of which meet a disk that fails; compares the disk with what was settled. */
@@ -352,7 +357,8 @@ const followsLedger = (stretches: ReadonlyArray<Stretch>) => {
   return Effect.gen(function* () {
     const journal = yield* Journal
     const settled = new Map<number, ReadonlyArray<boolean>>()
-    for (const { fails, io, offers } of stretches) {
+    for (const { fails, io, isHeld, offers } of stretches) {
+      disk.isBusy = isHeld
       if (fails) disk.fault = io ? ioError() : full()
       for (let i = 0; i < offers; i++) {
         const seq = journal.offerRow(offerOf, vector, 3, (committed) => {
@@ -361,8 +367,14 @@ const followsLedger = (stretches: ReadonlyArray<Stretch>) => {
         if (seq > 0) settled.set(seq, settled.get(seq) ?? [])
         else expect(journal.room()).toBe(false)
       }
-      yield* journal.flushed
+      disk.isBusy = false
+      const flushing = yield* Effect.fork(journal.flushed)
+      yield* pass(2, 1)
+      // What comes after a failure is settled after the repair.
+      if (fails) yield* until("the probe", () => disk.probes > 0 || journal.room())
       disk.fault = undefined
+      yield* pass(300, 50)
+      yield* flushing
       yield* Effect.whenEffect(
         until("the repair", () => disk.probes > 0 || journal.room()),
         Effect.sync(() => !journal.room())

@@ -32,7 +32,8 @@ export const ioError = () => Object.assign(new Error("disk I/O error"), { code: 
 const rowOf = (write: Write): ReadonlyArray<Row> =>
   write.kind === "row" ? [{ seq: write.seq, values: decode(write.vector) }] : []
 
-const storeOf = (disk: Disk) =>
+/** A store on this disk: it writes, and has nothing to read. */
+export const storeOf = (disk: Disk) =>
   Layer.succeed(JournalStore, {
     write: (batch) => {
       disk.log.push("begin")

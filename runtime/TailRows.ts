@@ -1,0 +1,34 @@
+// The rows that wait to be sealed, for those who read them again and again: a page's charts, one after the other.
+import type { Context } from "effect"
+import type { NodeId } from "../schema/Ids.ts"
+import type { JournalStore, TailRow } from "../src/store/Journal.ts"
+
+/** Nodes whose rows are kept, each at most as many as one chunk takes: 2 MB. A person looks at one or two. */
+const nodesMax = 8
+
+/** Reads of the journal only what was not there the last time. Rows never change. */
+export class TailRows {
+  private readonly kept = new Map<NodeId, ReadonlyMap<number, TailRow>>()
+  private readonly journal: Context.Tag.Service<typeof JournalStore>
+
+  constructor(journal: Context.Tag.Service<typeof JournalStore>) {
+    this.journal = journal
+  }
+
+  /** The rows of a node with these seqs, ascending, as far as they are there. Throws what SQLite throws. */
+  of(id: NodeId, seqs: ReadonlyArray<number>): Iterable<TailRow> {
+    const before = this.kept.get(id)
+    const unknown = before === undefined ? seqs : seqs.filter((seq) => !before.has(seq))
+    const read = new Map(unknown.length === 0 ? [] : this.journal.rows(unknown).map((row) => [row.seq, row]))
+    const rows = new Map<number, TailRow>()
+    for (const seq of seqs) {
+      const row = before?.get(seq) ?? read.get(seq)
+      if (row !== undefined) rows.set(seq, row)
+    }
+    this.kept.delete(id)
+    this.kept.set(id, rows)
+    const oldest = this.kept.keys().next()
+    if (this.kept.size > nodesMax && oldest.done !== true) this.kept.delete(oldest.value)
+    return rows.values()
+  }
+}

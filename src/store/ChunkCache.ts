@@ -1,0 +1,53 @@
+// Recently read chunks: a page's charts read the same ones, each for a series of its own.
+import { type Tier, tierNames } from "../core/Tier.ts"
+
+/** A page of a node over a month takes 0.7 MB; this is for a dozen of administrators. */
+const bytesMax = 8_388_608
+
+interface Kept {
+  readonly startAt: number
+  readonly endAt: number
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Forgets what was not asked for the longest. Chunks never change but by being joined, which moves their end. */
+export class ChunkCache<Row extends Kept> {
+  private readonly rows = new Map<number, Row>()
+  private size = 0
+
+  private keyOf(tier: Tier, id: number): number {
+    return id * tierNames.length + tierNames.indexOf(tier)
+  }
+
+  /** The chunk, when it is here as it is now. */
+  get(tier: Tier, id: number, startAt: number, endAt: number): Row | undefined {
+    const key = this.keyOf(tier, id)
+    const row = this.rows.get(key)
+    if (row === undefined) return undefined
+    this.forget(key, row)
+    if (row.startAt !== startAt || row.endAt !== endAt) return undefined
+    this.keep(key, row)
+    return row
+  }
+
+  put(tier: Tier, id: number, row: Row): void {
+    const key = this.keyOf(tier, id)
+    const before = this.rows.get(key)
+    if (before !== undefined) this.forget(key, before)
+    this.keep(key, row)
+    for (const [oldest, other] of this.rows) {
+      if (this.size <= bytesMax) return
+      this.forget(oldest, other)
+    }
+  }
+
+  private keep(key: number, row: Row): void {
+    this.rows.set(key, row)
+    this.size += row.bytes?.length ?? 0
+  }
+
+  private forget(key: number, row: Row): void {
+    this.rows.delete(key)
+    this.size -= row.bytes?.length ?? 0
+  }
+}
