@@ -47,10 +47,10 @@ const parsed = (text: string | undefined): Details | undefined =>
   text === undefined ? undefined : ((JSON.parse(text) as Details | null) ?? undefined)
 
 /** Adds a journal row; false when it cannot be read: it is lost to history, not to the node. */
-export const addRow = (sealing: Sealing, row: TailRow): boolean => {
+export const addRow = (sealing: Sealing, row: TailRow, read: (vector: Buffer) => Float64Array = decode): boolean => {
   try {
     const changes = row.details === null ? undefined : (JSON.parse(row.details) as Changes)
-    return sealing.add({ receivedAt: row.receivedAt, vector: decode(row.vector), changes })
+    return sealing.add({ receivedAt: row.receivedAt, vector: read(row.vector), changes })
   } catch {
     return false
   }

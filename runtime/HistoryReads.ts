@@ -102,7 +102,8 @@ const tailOf = ({ marks, store, tails }: Tools, actor: NodeActor | undefined, me
   const details = store.sealedDetails(actor.id)
   const before = details === undefined ? undefined : (JSON.parse(details) as Details)
   const sealing = new Sealing(before ?? undefined, actor.unsealed.length, metric)
-  for (const row of tails.of(actor.id, actor.unsealed)) if (!addRow(sealing, row)) marks.figures.damaged++
+  for (const row of tails.of(actor.id, actor.unsealed))
+    if (!addRow(sealing, row, tails.valuesOf)) marks.figures.damaged++
   return sealing.finish()
 }
 

@@ -1,9 +1,10 @@
 // The rows that wait to be sealed, for those who read them again and again: a page's charts, one after the other.
 import type { Context } from "effect"
 import type { NodeId } from "../schema/Ids.ts"
+import { decode } from "../src/core/VectorCode.ts"
 import type { JournalStore, TailRow } from "../src/store/Journal.ts"
 
-/** Nodes whose rows are kept, each at most as many as one chunk takes: 2 MB. A person looks at one or two. */
+/** Nodes whose rows are kept, each at most as many as one chunk takes: some 4 MB with their values. */
 const nodesMax = 8
 
 /** Reads of the journal only what was not there the last time. Rows never change. */
@@ -11,8 +12,18 @@ export class TailRows {
   private readonly kept = new Map<NodeId, ReadonlyMap<number, TailRow>>()
   private readonly journal: Context.Tag.Service<typeof JournalStore>
 
+  /** Values of the vectors that are kept. */
+  private readonly values = new WeakMap<Buffer, Float64Array>()
+
   constructor(journal: Context.Tag.Service<typeof JournalStore>) {
     this.journal = journal
+  }
+
+  /** What a row's vector says; not to be written to. Throws a RangeError for bytes that are no vector. */
+  readonly valuesOf = (vector: Buffer): Float64Array => {
+    const known = this.values.get(vector) ?? decode(vector)
+    this.values.set(vector, known)
+    return known
   }
 
   /** The rows of a node with these seqs, ascending, as far as they are there. Throws what SQLite throws. */

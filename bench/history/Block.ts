@@ -7,8 +7,9 @@ import { type Child, delay, kill, message, start, stop } from "../Children.ts"
 import { type Fleet, intervalMs } from "../Fleet.ts"
 import type { Result } from "../Figures.ts"
 import type { OpenOrder, OpenResult } from "../Orders.ts"
+import { seed } from "../Seed.ts"
 import { startService } from "../Service.ts"
-import { programFile, serverFile, sizeOf, startProgram } from "../Workshop.ts"
+import { newHome, programFile, removeHome, serverFile, sizeOf, startProgram } from "../Workshop.ts"
 import { unfolded } from "./Filling.ts"
 import { dropping, droppedHours } from "./Room.ts"
 
@@ -95,7 +96,31 @@ const startLoad = async (fleet: Fleet, port: number, pid: number, measureMs: num
   return load
 }
 
+const toldOf = ({ longest, maxMs, p99Ms }: Blocks): string =>
+  `${longest.heldMs.toFixed(1)} ms (computing ${longest.cpuMs.toFixed(1)}); with waiting for a core ${maxMs.toFixed(1)} ms, 99 of 100 below ${p99Ms.toFixed(1)} ms`
+
+/**
+ * The longest block of a service that takes the same reports in its first minute, without anything to fold, to drop or
+ * to back up: what the machine and the reports themselves do to the loop.
+ */
+const bareBlock = async (fleet: Fleet, measureMs: number): Promise<Blocks> => {
+  const home = newHome()
+  await seed(home, fleet)
+  const service = await startService(home, { preload: pathToFileURL(programFile("Probe")).href })
+  const load = await startLoad(fleet, service.port, service.child.pid, measureMs + closingMs)
+  const answers = message<OpenResult>(load, warmupMs + measureMs + closingMs + 30_000, "the generator")
+  await delay(warmupMs)
+  await blocksOf(service.child)
+  await delay(measureMs)
+  const found = await blocksOf(service.child)
+  await answers
+  await Promise.all([stop(service.child), kill(load)])
+  removeHome(home)
+  return found
+}
+
 export const block = async (home: string, fleet: Fleet, seconds: number): Promise<Result> => {
+  const bare = await bareBlock(fleet, seconds * shareWithout * 1000)
   const { folds } = await unfolded(home)
   const before = counts(home)
   const preload = pathToFileURL(programFile("Probe")).href
@@ -126,19 +151,19 @@ export const block = async (home: string, fleet: Fleet, seconds: number): Promis
   await Promise.all([stop(service.child), kill(load)])
   const now = counts(home)
   const sealed = now.sealed - before.sealed
-  const told = ({ longest, maxMs, p99Ms }: Blocks): string =>
-    `${longest.heldMs.toFixed(1)} ms (computing ${longest.cpuMs.toFixed(1)}); with waiting for a core ${maxMs.toFixed(1)} ms, 99 of 100 below ${p99Ms.toFixed(1)} ms`
   return {
     figures: [
       {
         name: "history.block_ms",
         value: Math.max(...[without, beside, after].map(({ longest }) => longest.heldMs)),
         unit: "ms"
-      }
+      },
+      { name: "history.bare_block_ms", value: bare.longest.heldMs, unit: "ms" }
     ],
     notes: [
       `${fleet.count} nodes every ${intervalMs / 1000} s for ${seconds} s: ${found.sent} reports, ${found.refused} refused, answers within ${found.p99.toFixed(1)} ms (99 of 100); ${sealed} stretches sealed, ${now.folded - before.folded} folds (${folds} waited), ${before.raw + sealed - now.raw} chunks dropped (${droppedHours} h too old); generator and backup on the same cores`,
-      `longest block before the backup ${told(without)}; beside it ${told(beside)}; after it ${told(after)}; of a process that only waited, throughout: ${(idle.max / 1e6 - 1).toFixed(1)} ms, 99 of 100 below ${(idle.percentile(99) / 1e6 - 1).toFixed(1)} ms`,
+      `longest block of a service with nothing but these reports ${toldOf(bare)}`,
+      `with all that keeps history: before the backup ${toldOf(without)}; beside it ${toldOf(beside)}; after it ${toldOf(after)}; of a process that only waited, throughout: ${(idle.max / 1e6 - 1).toFixed(1)} ms, 99 of 100 below ${(idle.percentile(99) / 1e6 - 1).toFixed(1)} ms`,
       `watchpost backup: ${fate}; the log had grown to ${(logBytes / 1e6).toFixed(0)} MB by its end`
     ]
   }
