@@ -1,6 +1,6 @@
 // What waited while commits were held up: written and answered in portions, or refused as a whole, in order.
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, type Fiber, TestClock } from "effect"
+import { Effect, type Fiber, Runtime, TestClock } from "effect"
 import { Journal } from "../../runtime/Journal.ts"
 import { NodeId } from "../../schema/Ids.ts"
 import type { ClosedFact } from "../../src/core/Ledger.ts"
@@ -188,8 +188,9 @@ describe("when a portion fails", () => {
     const { disk, run } = held(400)
     return run((journal) =>
       Effect.gen(function* () {
+        const fork = Runtime.runFork(yield* Effect.runtime())
         let flushed: Fiber.RuntimeFiber<void> | undefined
-        journal.afterCommit(() => (flushed = Effect.runFork(journal.flushed)))
+        journal.afterCommit(() => (flushed = fork(journal.flushed)))
         for (let i = 401; i <= 600; i++) offer(journal, disk, i)
         disk.fault = full()
         disk.isBusy = false
