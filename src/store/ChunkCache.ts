@@ -5,12 +5,11 @@ import { type Tier, tierNames } from "../core/Tier.ts"
 const bytesMax = 8_388_608
 
 interface Kept {
-  readonly startAt: number
-  readonly endAt: number
-  readonly bytes?: Uint8Array | undefined
+  readonly checksum: number
+  readonly bytes: Uint8Array | undefined
 }
 
-/** Forgets what was not asked for the longest. Chunks never change but by being joined, which moves their end. */
+/** Forgets what was not asked for the longest. A chunk that others were joined to keeps its id, but not its checksum. */
 export class ChunkCache<Row extends Kept> {
   private readonly rows = new Map<number, Row>()
   private size = 0
@@ -20,12 +19,12 @@ export class ChunkCache<Row extends Kept> {
   }
 
   /** The chunk, when it is here as it is now. */
-  get(tier: Tier, id: number, startAt: number, endAt: number): Row | undefined {
+  get(tier: Tier, id: number, checksum: number): Row | undefined {
     const key = this.keyOf(tier, id)
     const row = this.rows.get(key)
     if (row === undefined) return undefined
     this.forget(key, row)
-    if (row.startAt !== startAt || row.endAt !== endAt) return undefined
+    if (row.checksum !== checksum) return undefined
     this.keep(key, row)
     return row
   }

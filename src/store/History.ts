@@ -60,6 +60,8 @@ export interface ChunkRow {
   readonly startAt: number
   readonly endAt: number
   readonly layoutId: number
+  /** Of the bytes as they were written. */
+  readonly checksum: number
   /** Undefined when the checksum does not hold, or nobody knows how to read them. */
   readonly bytes: Uint8Array | undefined
 }
@@ -142,7 +144,7 @@ const tierStatements = (db: Sqlite.Database, tier: Tier) => {
       `INSERT INTO ${table} (id, node_id, start_at, end_at, layout_id, format, checksum, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
     ),
     placesBetween: db.prepare(
-      `SELECT id, start_at AS startAt, end_at AS endAt FROM ${table} INDEXED BY ${table}_by_node WHERE node_id = ? AND start_at > ? AND start_at < ? AND end_at > ? AND id > ? ORDER BY id`
+      `SELECT id, checksum FROM ${table} INDEXED BY ${table}_by_node WHERE node_id = ? AND start_at > ? AND start_at < ? AND end_at > ? AND id > ? ORDER BY id`
     ),
     placesAfter: db.prepare(
       `SELECT id, start_at AS startAt FROM ${table} INDEXED BY ${table}_by_node WHERE node_id = ? AND id > ? ORDER BY id LIMIT ?`
@@ -255,12 +257,11 @@ const reachMs = (tier: Tier): number => 2 * tiers[tier].chunkMs + 86_400_000
 
 type Stored = Omit<ChunkRow, "bytes"> & {
   readonly bytes: Uint8Array
-  readonly checksum: number
   readonly format: number
 }
-const verified = ({ bytes, checksum, format, ...row }: Stored): ChunkRow => ({
+const verified = ({ bytes, format, ...row }: Stored): ChunkRow => ({
   ...row,
-  bytes: format === chunkFormat && crc32(bytes) === checksum ? bytes : undefined
+  bytes: format === chunkFormat && crc32(bytes) === row.checksum ? bytes : undefined
 })
 
 const make = Effect.gen(function* () {
@@ -277,8 +278,8 @@ const make = Effect.gen(function* () {
     sealedDetails: (id) => (on().sealedDetails.get(id) as { details: string } | undefined)?.details,
     between: (tier, id, fromMs, toMs, afterId) => {
       const places = on()[tier].placesBetween.all(id, fromMs - reachMs(tier), toMs, fromMs, afterId)
-      return (places as Array<ChunkPlace & { readonly endAt: number }>).flatMap((place) => {
-        const known = cache.get(tier, place.id, place.startAt, place.endAt)
+      return (places as Array<Pick<ChunkRow, "id" | "checksum">>).flatMap((place) => {
+        const known = cache.get(tier, place.id, place.checksum)
         const row = known ?? chunk(tier, place.id)
         if (known === undefined && row?.bytes !== undefined) cache.put(tier, place.id, row)
         return row ?? []

@@ -4,51 +4,51 @@ import { describe, expect, it } from "vitest"
 import { tierNames } from "../../src/core/Tier.ts"
 import { ChunkCache } from "../../src/store/ChunkCache.ts"
 
-const row = (startAt: number, endAt: number, size: number) => ({ startAt, endAt, bytes: new Uint8Array(size) })
+const row = (checksum: number, size: number) => ({ checksum, bytes: new Uint8Array(size) })
 type Row = ReturnType<typeof row>
 
 describe("the cache of chunks", () => {
-  it("gives a chunk that stands where it stood, and tells tiers apart", () => {
+  it("gives a chunk that is as it was, and tells tiers apart", () => {
     const cache = new ChunkCache<Row>()
-    const [raw, minute] = [row(0, 10, 5), row(0, 10, 6)]
+    const [raw, minute] = [row(10, 5), row(10, 6)]
     cache.put("raw", 7, raw)
     cache.put("minute", 7, minute)
 
-    expect(cache.get("raw", 7, 0, 10)).toBe(raw)
-    expect(cache.get("minute", 7, 0, 10)).toBe(minute)
-    expect(cache.get("quarter", 7, 0, 10)).toBe(undefined)
-    expect(cache.get("raw", 8, 0, 10)).toBe(undefined)
+    expect(cache.get("raw", 7, 10)).toBe(raw)
+    expect(cache.get("minute", 7, 10)).toBe(minute)
+    expect(cache.get("quarter", 7, 10)).toBe(undefined)
+    expect(cache.get("raw", 8, 10)).toBe(undefined)
   })
 
   it("does not give a chunk that others were joined to since, not even afterwards", () => {
     const cache = new ChunkCache<Row>()
-    cache.put("raw", 7, row(0, 10, 5))
+    cache.put("raw", 7, row(10, 5))
 
-    expect(cache.get("raw", 7, 0, 60)).toBe(undefined)
-    expect(cache.get("raw", 7, 0, 10)).toBe(undefined)
-    const joined = row(0, 60, 20)
+    expect(cache.get("raw", 7, 60)).toBe(undefined)
+    expect(cache.get("raw", 7, 10)).toBe(undefined)
+    const joined = row(60, 20)
     cache.put("raw", 7, joined)
-    expect(cache.get("raw", 7, 0, 60)).toBe(joined)
+    expect(cache.get("raw", 7, 60)).toBe(joined)
   })
 
   it("keeps at most 8 MB, and forgets first what was not asked for the longest", () => {
     const cache = new ChunkCache<Row>()
     const megabyte = 1_048_576
-    for (let id = 1; id <= 8; id++) cache.put("raw", id, row(id, id + 1, megabyte))
-    expect(cache.get("raw", 1, 1, 2)).toBeDefined()
-    cache.put("raw", 9, row(9, 10, megabyte))
+    for (let id = 1; id <= 8; id++) cache.put("raw", id, row(id, megabyte))
+    expect(cache.get("raw", 1, 1)).toBeDefined()
+    cache.put("raw", 9, row(9, megabyte))
 
-    expect([1, 2, 3, 9].map((id) => cache.get("raw", id, id, id + 1) !== undefined)).toEqual([true, false, true, true])
-    cache.put("hour", 1, row(0, 1, 9 * megabyte))
-    const left = [1, 3, 4, 5, 6, 7, 8, 9].filter((id) => cache.get("raw", id, id, id + 1) !== undefined)
-    expect([left, cache.get("hour", 1, 0, 1)]).toEqual([[], undefined])
+    expect([1, 2, 3, 9].map((id) => cache.get("raw", id, id) !== undefined)).toEqual([true, false, true, true])
+    cache.put("hour", 1, row(1, 9 * megabyte))
+    const left = [1, 3, 4, 5, 6, 7, 8, 9].filter((id) => cache.get("raw", id, id) !== undefined)
+    expect([left, cache.get("hour", 1, 1)]).toEqual([[], undefined])
   })
 
   it("never gives anything but what was put last, whatever is asked in between", () => {
     const step = fc.record({
       tier: fc.constantFrom(...tierNames),
       id: fc.integer({ min: 1, max: 4 }),
-      endAt: fc.integer({ min: 1, max: 3 }),
+      checksum: fc.integer({ min: 1, max: 3 }),
       size: fc.integer({ min: 0, max: 5_000_000 }),
       isPut: fc.boolean()
     })
@@ -56,16 +56,16 @@ describe("the cache of chunks", () => {
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
         const cache = new ChunkCache<Row>()
         const last = new Map<string, Row>()
-        for (const { endAt, id, isPut, size, tier } of steps) {
+        for (const { checksum, id, isPut, size, tier } of steps) {
           const key = `${tier} ${id}`
           if (isPut) {
-            const put = row(0, endAt, size)
+            const put = row(checksum, size)
             cache.put(tier, id, put)
             last.set(key, put)
             continue
           }
-          const found = cache.get(tier, id, 0, endAt)
-          if (found !== undefined) expect([found === last.get(key), found.endAt]).toEqual([true, endAt])
+          const found = cache.get(tier, id, checksum)
+          if (found !== undefined) expect([found === last.get(key), found.checksum]).toEqual([true, checksum])
         }
       }),
       { numRuns: 60 }
