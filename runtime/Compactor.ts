@@ -27,8 +27,7 @@ import { inSlices } from "./Slices.ts"
 const every = Schedule.spaced("1 second")
 /** A report that arrived just before its stretch ended is committed within this. */
 const graceMs = 2000
-/** After so much work the loop belongs to others for three times as long: at most a quarter of a core. */
-const workMs = 4
+/** After each portion of work the loop belongs to others for three times as long: at most a quarter of a core. */
 const restFactor = 3
 /** Seals that may fail in a row before the rows are given up: without an end they would hold up trimming for ever. */
 const sealAttempts = 5
@@ -150,7 +149,7 @@ const settleFold = ({ marks }: Tools, mark: Mark, from: FoldedTier, { damaged, w
 }
 
 /** Work on one node, which gives way between its steps. */
-type Job = () => Iterator<void, unknown>
+type Job = () => Generator<void, unknown>
 
 /** A fleet's nodes are looked through in milliseconds; so many of them between two looks at the time. */
 const nodesAtOnce = 32
@@ -179,25 +178,16 @@ function* dueJobs(tools: Tools, now: number): Generator<void, ReadonlyArray<Job>
   return [...seals, ...folds]
 }
 
-/** Runs the jobs in small portions; stops early when the journal takes nothing more. */
-const work = (tools: Tools, jobs: ReadonlyArray<Job>, figures: { behind: number }) =>
-  Effect.gen(function* () {
-    let startedAt = performance.now()
-    figures.behind = jobs.length
-    for (const job of jobs) {
-      if (tools.writer.closed() !== undefined || !tools.writer.room()) return
-      const steps = job()
-      for (let isDone = false; !isDone;) {
-        isDone = steps.next().done === true
-        const spentMs = performance.now() - startedAt
-        if (spentMs < workMs) continue
-        yield* pause
-        yield* Effect.sleep(spentMs * restFactor)
-        startedAt = performance.now()
-      }
-      figures.behind--
-    }
-  })
+/** Does the jobs one after the other; stops early when the journal takes nothing more. */
+function* worked(tools: Tools, jobs: ReadonlyArray<Job>, figures: { behind: number }): Generator<void, void> {
+  figures.behind = jobs.length
+  for (const job of jobs) {
+    if (tools.writer.closed() !== undefined || !tools.writer.room()) return
+    yield* job()
+    yield
+    figures.behind--
+  }
+}
 
 const make = Effect.gen(function* () {
   const register = yield* FiberRegister
@@ -214,7 +204,7 @@ const make = Effect.gen(function* () {
     if (tools.writer.closed() !== undefined) return
     const jobs = yield* inSlices(dueJobs(tools, yield* Clock.currentTimeMillis), restFactor)
     for (const id of tools.marks.ids()) if (tools.supervisor.actor(id) === undefined) tools.marks.drop(id)
-    yield* work(tools, jobs, figures)
+    yield* inSlices(worked(tools, jobs, figures), restFactor)
   })
   yield* Effect.forkScoped(
     supervised(

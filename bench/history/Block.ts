@@ -8,7 +8,7 @@ import { type Fleet, intervalMs } from "../Fleet.ts"
 import type { Result } from "../Figures.ts"
 import type { OpenOrder, OpenResult } from "../Orders.ts"
 import { seed } from "../Seed.ts"
-import { startService } from "../Service.ts"
+import { type Service, startService } from "../Service.ts"
 import { newHome, programFile, removeHome, serverFile, sizeOf, startProgram } from "../Workshop.ts"
 import { unfolded } from "./Filling.ts"
 import { dropping, droppedHours } from "./Room.ts"
@@ -36,6 +36,10 @@ const warmupMs = 2 * intervalMs
 const closingMs = 2000
 /** Without the backup, of the whole. */
 const shareWithout = 0.3
+
+/** The service with a probe of its event loop. */
+const startProbed = (home: string, env: Readonly<Record<string, string>> = {}): Promise<Service> =>
+  startService(home, { env, preload: pathToFileURL(programFile("Probe")).href })
 
 const blocksOf = async (service: Child): Promise<Blocks> => {
   service.process.send({})
@@ -106,7 +110,7 @@ const toldOf = ({ longest, maxMs, p99Ms }: Blocks): string =>
 const bareBlock = async (fleet: Fleet, measureMs: number): Promise<Blocks> => {
   const home = newHome()
   await seed(home, fleet)
-  const service = await startService(home, { preload: pathToFileURL(programFile("Probe")).href })
+  const service = await startProbed(home)
   const load = await startLoad(fleet, service.port, service.child.pid, measureMs + closingMs)
   const answers = message<OpenResult>(load, warmupMs + measureMs + closingMs + 30_000, "the generator")
   await delay(warmupMs)
@@ -123,8 +127,7 @@ export const block = async (home: string, fleet: Fleet, seconds: number): Promis
   const bare = await bareBlock(fleet, seconds * shareWithout * 1000)
   const { folds } = await unfolded(home)
   const before = counts(home)
-  const preload = pathToFileURL(programFile("Probe")).href
-  const service = await startService(home, { env: dropping, preload })
+  const service = await startProbed(home, dropping)
   const measureMs = seconds * 1000
   const load = await startLoad(fleet, service.port, service.child.pid, measureMs)
   const answers = message<OpenResult>(load, warmupMs + measureMs + 30_000, "the generator")
