@@ -5,22 +5,13 @@ import fc from "fast-check"
 import { FiberRegister } from "../../runtime/FiberStatus.ts"
 import { Journal, rowsMax } from "../../runtime/Journal.ts"
 import { NodeId } from "../../schema/Ids.ts"
-import { type Disk, full, ioError, journalOn, makeDisk } from "../support/Disk.ts"
+import { type Disk, full, ioError, journalOn, makeDisk, plainRow } from "../support/Disk.ts"
 import { pass, turns, until } from "../support/Engine.ts"
 import { sleep } from "../support/Program.ts"
 
 type Service = Context.Tag.Service<typeof Journal>
 
 const one = NodeId.make(1)
-const offerOf = {
-  nodeId: one,
-  receivedAt: 1,
-  details: null,
-  isApplied: true,
-  checkpoint: null,
-  facts: null,
-  alerts: null
-}
 const vector = Float64Array.of(1, 2, 3)
 
 /** A journal on a disk of its own. The generator ends when everything it claims was seen. */
@@ -40,7 +31,7 @@ const test = (
 
 /** Offers a row whose settling is appended to `settled`; gives its seq. */
 const offer = (journal: Service, settled: Array<string>, name: string, values = vector): number =>
-  journal.offerRow(offerOf, values, values.length, (committed) => void settled.push(`${name} ${committed}`))
+  journal.offerRow(plainRow, values, values.length, (committed) => void settled.push(`${name} ${committed}`))
 
 const committedSoon = (settled: ReadonlyArray<string>, count = 1) =>
   until(`${count} settled offers`, () => settled.length >= count)
@@ -151,7 +142,7 @@ describe("the journal", () => {
     Effect.gen(function* () {
       const settled: Array<string> = []
       offer(journal, settled, "first")
-      journal.offerRow(offerOf, vector, 3, () => {
+      journal.offerRow(plainRow, vector, 3, () => {
         throw new Error("the answer could not be sent")
       })
       offer(journal, settled, "third")
@@ -258,7 +249,7 @@ describe("group commit", () => {
       const again = (name: string, round: number, size: number): void => {
         const mark = round * 10_000 + size
         const values = new Float64Array(size).fill(mark)
-        journal.offerRow(offerOf, values, size, (committed, written) => {
+        journal.offerRow(plainRow, values, size, (committed, written) => {
           seen.push(`${name} ${committed} ${written.length === size && written.every((v) => v === mark)}`)
           if (round < 3) again(name, round + 1, size * 3)
         })
@@ -361,7 +352,7 @@ const followsLedger = (stretches: ReadonlyArray<Stretch>) => {
       disk.isBusy = isHeld
       if (fails) disk.fault = io ? ioError() : full()
       for (let i = 0; i < offers; i++) {
-        const seq = journal.offerRow(offerOf, vector, 3, (committed) => {
+        const seq = journal.offerRow(plainRow, vector, 3, (committed) => {
           settled.set(seq, [...(settled.get(seq) ?? []), committed])
         })
         if (seq > 0) settled.set(seq, settled.get(seq) ?? [])

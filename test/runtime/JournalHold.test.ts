@@ -2,22 +2,12 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, type Fiber, Runtime, TestClock } from "effect"
 import { Journal } from "../../runtime/Journal.ts"
-import { NodeId } from "../../schema/Ids.ts"
 import type { ClosedFact } from "../../src/core/Ledger.ts"
-import { type Disk, full, journalOn, makeDisk } from "../support/Disk.ts"
+import { type Disk, full, journalOn, makeDisk, plainRow } from "../support/Disk.ts"
 import { pass, turns, until } from "../support/Engine.ts"
 
 /** Rows that one turn of the event loop may answer. */
 const portion = 128
-const plain = {
-  nodeId: NodeId.make(1),
-  receivedAt: 1,
-  details: null,
-  isApplied: true,
-  checkpoint: null,
-  facts: null,
-  alerts: null
-}
 const fact: ClosedFact = {
   iface: "eth0",
   firstSeenAt: 1,
@@ -28,7 +18,7 @@ type Service = typeof Journal.Service
 
 /** A row that says in the disk's log how it was settled, and with which vector. */
 const offer = (journal: Service, disk: Disk, row: number, facts: ReadonlyArray<ClosedFact> | null = null): number =>
-  journal.offerRow({ ...plain, facts }, Float64Array.of(row), 1, (committed, [value]) => {
+  journal.offerRow({ ...plainRow, facts }, Float64Array.of(row), 1, (committed, [value]) => {
     disk.log.push(`row ${value} ${committed}`)
   })
 

@@ -4,20 +4,10 @@ import { Effect, TestClock } from "effect"
 import { FiberRegister } from "../../runtime/FiberStatus.ts"
 import { Journal } from "../../runtime/Journal.ts"
 import { Readiness } from "../../runtime/Readiness.ts"
-import { NodeId } from "../../schema/Ids.ts"
-import { ioError, journalOn, makeDisk } from "../support/Disk.ts"
+import { ioError, journalOn, makeDisk, plainRow } from "../support/Disk.ts"
 import { until } from "../support/Engine.ts"
 
 const damaged = (code: string) => Object.assign(new Error("database disk image is malformed"), { code })
-const offerOf = {
-  nodeId: NodeId.make(1),
-  receivedAt: 1,
-  details: null,
-  isApplied: true,
-  checkpoint: null,
-  facts: null,
-  alerts: null
-}
 
 const parked = Effect.flatMap(FiberRegister, (register) =>
   until("the journal to give up", () => register.list()[0]?.state === "parked")
@@ -32,13 +22,13 @@ describe("a damaged database", () => {
         const readiness = yield* Effect.provide(Readiness, Readiness.layer)
         const settled: Array<boolean> = []
         disk.fault = damaged(code)
-        journal.offerRow(offerOf, Float64Array.of(1), 1, (committed) => void settled.push(committed))
+        journal.offerRow(plainRow, Float64Array.of(1), 1, (committed) => void settled.push(committed))
         yield* parked
         disk.fault = undefined
         yield* TestClock.adjust("1 hour")
 
         expect([settled, disk.probes, disk.reopens, journal.room()]).toEqual([[false], 0, 0, false])
-        expect(journal.offerRow(offerOf, Float64Array.of(1), 1, () => {})).toBe(0)
+        expect(journal.offerRow(plainRow, Float64Array.of(1), 1, () => {})).toBe(0)
         expect(readiness.reason()).toMatch(/damaged.*watchpost restore FILE$/)
         expect((yield* FiberRegister).list()).toMatchObject([
           { restarts: 1, last_error: expect.stringMatching("malf") }
@@ -52,7 +42,7 @@ describe("a damaged database", () => {
     return Effect.gen(function* () {
       const journal = yield* Journal
       disk.fault = ioError()
-      journal.offerRow(offerOf, Float64Array.of(1), 1, () => {})
+      journal.offerRow(plainRow, Float64Array.of(1), 1, () => {})
       yield* until("the first probe", () => disk.probes === 1)
       disk.fault = damaged("SQLITE_CORRUPT")
       yield* TestClock.adjust(250)

@@ -1,7 +1,8 @@
 // Owns a stand-in for the journal's store: a disk made of arrays, which writes down what happened and fails on demand.
 import { Layer } from "effect"
 import { FiberRegister } from "../../runtime/FiberStatus.ts"
-import { layer as journalLayer } from "../../runtime/Journal.ts"
+import { layer as journalLayer, type RowOffer } from "../../runtime/Journal.ts"
+import { NodeId } from "../../schema/Ids.ts"
 import { decode } from "../../src/core/VectorCode.ts"
 import { JournalStore, type Write } from "../../src/store/Journal.ts"
 import { quiet } from "../store/Support.ts"
@@ -9,6 +10,17 @@ import { quiet } from "../store/Support.ts"
 interface Row {
   readonly seq: number
   readonly values: Float64Array
+}
+
+/** A row without anything special about it. */
+export const plainRow: RowOffer = {
+  nodeId: NodeId.make(1),
+  receivedAt: 1,
+  details: null,
+  isApplied: true,
+  checkpoint: null,
+  facts: null,
+  alerts: null
 }
 
 export const makeDisk = () => ({
