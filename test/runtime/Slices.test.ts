@@ -1,0 +1,84 @@
+// Long computations beside an event loop: each gives way, and no two of them work in the same turn.
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { inSlices } from "../../runtime/Slices.ts"
+
+/** Keeps the thread busy. */
+const work = (ms: number): void => {
+  const until = performance.now() + ms
+  while (performance.now() < until);
+}
+
+/** Counts the turns of the event loop while it is asked to. */
+const turnsOf = () => {
+  let turn = 0
+  let isOver = false
+  const next = () => {
+    turn++
+    if (!isOver) setImmediate(next)
+  }
+  setImmediate(next)
+  return { now: () => turn, end: () => (isOver = true) }
+}
+
+function* steps(turns: { now: () => number }, seen: Array<number>, count: number): Generator<void, string> {
+  for (let i = 0; i < count; i++) {
+    work(3)
+    seen.push(turns.now())
+    yield
+  }
+  return "the result"
+}
+
+describe("work in slices", () => {
+  it.live("gives its result, and the loop a turn after every few milliseconds", () =>
+    Effect.gen(function* () {
+      const turns = turnsOf()
+      const seen: Array<number> = []
+      expect(yield* inSlices(steps(turns, seen, 10), 0)).toBe("the result")
+      turns.end()
+
+      const most = Math.max(...seen.map((turn) => seen.filter((other) => other === turn).length))
+      expect([seen.length, most]).toEqual([10, 2])
+    })
+  )
+
+  it.live("never works for two computations in the same turn", () =>
+    Effect.gen(function* () {
+      const turns = turnsOf()
+      const seen: ReadonlyArray<Array<number>> = [[], [], []]
+      yield* Effect.all(
+        seen.map((own) => inSlices(steps(turns, own, 6), 0)),
+        { concurrency: "unbounded" }
+      )
+      turns.end()
+
+      expect(seen.map((own) => own.length)).toEqual([6, 6, 6])
+      const taken = seen.flatMap((own) => [...new Set(own)])
+      expect(new Set(taken).size).toBe(taken.length)
+    })
+  )
+
+  it.live("lets the others go on when one of them dies, or is interrupted between two portions", () =>
+    Effect.gen(function* () {
+      const dying = function* (): Generator<void, void> {
+        yield
+        throw new Error("a defect")
+      }
+      const endless = function* (): Generator<void, void> {
+        for (;;) {
+          work(1)
+          yield
+        }
+      }
+      const fiber = yield* Effect.fork(inSlices(endless(), 1))
+      const exit = yield* Effect.exit(inSlices(dying(), 1))
+      yield* Fiber.interrupt(fiber)
+      const turns = turnsOf()
+      const after = yield* inSlices(steps(turns, [], 2), 1)
+      turns.end()
+
+      expect([exit._tag, after]).toEqual(["Failure", "the result"])
+    })
+  )
+})
