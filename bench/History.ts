@@ -9,7 +9,7 @@ import { sealTime } from "./history/SealTime.ts"
 import { newHome, removeHome } from "./Workshop.ts"
 
 /** Of each timed part; filling the database comes on top. The last takes a minute's seals and a backup. */
-const defaultSec = { seal: 8, queries: 24, loss: 80, block: 90 }
+const defaultSec = { seal: 8, queries: 24, loss: 80, block: 120 }
 
 /** `seconds` is the length of every timed part. Parts that need a history share one home, the gentle ones first. */
 export const history = async (fleet: Fleet, seconds?: number): Promise<Result> => {
@@ -19,7 +19,7 @@ export const history = async (fleet: Fleet, seconds?: number): Promise<Result> =
   parts.push(sizes(found))
   parts.push(await queries(home, found, seconds ?? defaultSec.queries))
   parts.push(await loss(home, fleet, found, seconds ?? defaultSec.loss))
-  parts.push(await block(home, fleet, seconds ?? defaultSec.block))
+  parts.push(await block(home, fleet, found, seconds ?? defaultSec.block))
   removeHome(home)
   return { figures: parts.flatMap(({ figures }) => figures), notes: parts.flatMap(({ notes }) => notes) }
 }

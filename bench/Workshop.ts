@@ -43,6 +43,7 @@ export const clear = (): void => {
 /** An empty data folder. */
 export const newHome = (): string => mkdtempSync(join(folder(), "home-"))
 export const removeHome = (home: string): void => rmSync(home, { recursive: true, force: true })
+export const removeFile = (file: string): void => rmSync(file, { force: true })
 
 /** Bytes of a file, 0 when there is none. */
 export const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size : 0)

@@ -9,33 +9,21 @@ import type { Result } from "../Figures.ts"
 import type { OpenOrder, OpenResult } from "../Orders.ts"
 import { seed } from "../Seed.ts"
 import { type Service, startService } from "../Service.ts"
-import { newHome, programFile, removeHome, serverFile, sizeOf, startProgram } from "../Workshop.ts"
-import { unfolded } from "./Filling.ts"
+import { newHome, programFile, removeFile, removeHome, serverFile, sizeOf, startProgram } from "../Workshop.ts"
+import { asking, warmAsker } from "./Asking.ts"
+import { type FillResult, unfolded } from "./Filling.ts"
 import { dropping, droppedHours } from "./Room.ts"
-
-/** What held the loop between two looks, milliseconds. */
-export interface Turn {
-  /** Without the time in which other processes had the cores. */
-  readonly heldMs: number
-  /** Computing; the rest waited for the disk. */
-  readonly cpuMs: number
-  /** Standing ready while others had the cores. */
-  readonly queuedMs: number
-}
-
-/** Since the last time it was asked for. */
-export interface Blocks {
-  /** Longest delay of a due timer beyond its own millisecond. */
-  readonly maxMs: number
-  readonly p99Ms: number
-  readonly longest: Turn
-}
+import { type Blocks, overMs } from "../Turns.ts"
 
 const warmupMs = 2 * intervalMs
 /** Thousands of connections that close at once hold the loop too, but that is not the history's doing: looked at before. */
 const closingMs = 2000
 /** Without the backup, of the whole. */
-const shareWithout = 0.3
+const shareWithout = 0.25
+/** The service that the other is compared with is watched for half as long. */
+const shareBare = 0.5
+/** What people look at meanwhile: a page of sixteen charts every three seconds. */
+const queriesPerSec = 5
 
 /** The service with a probe of its event loop. */
 const startProbed = (home: string, env: Readonly<Record<string, string>> = {}): Promise<Service> =>
@@ -100,74 +88,89 @@ const startLoad = async (fleet: Fleet, port: number, pid: number, measureMs: num
   return load
 }
 
-const toldOf = ({ longest, maxMs, p99Ms }: Blocks): string =>
-  `${longest.heldMs.toFixed(1)} ms (computing ${longest.cpuMs.toFixed(1)}); with waiting for a core ${maxMs.toFixed(1)} ms, 99 of 100 below ${p99Ms.toFixed(1)} ms`
+const toldOf = ({ longest, maxMs, over, p99Ms }: Blocks): string =>
+  `${longest.heldMs.toFixed(1)} ms (computing ${longest.cpuMs.toFixed(1)}; ${over} times over ${overMs}); with waiting for a core ${maxMs.toFixed(1)} ms, 99 of 100 below ${p99Ms.toFixed(1)} ms`
 
-/**
- * The longest block of a service that takes the same reports in its first minute, without anything to fold, to drop or
- * to back up: what the machine and the reports themselves do to the loop.
- */
-const bareBlock = async (fleet: Fleet, measureMs: number): Promise<Blocks> => {
-  const home = newHome()
-  await seed(home, fleet)
-  const service = await startProbed(home)
-  const load = await startLoad(fleet, service.port, service.child.pid, measureMs + closingMs)
-  const answers = message<OpenResult>(load, warmupMs + measureMs + closingMs + 30_000, "the generator")
-  await delay(warmupMs)
-  await blocksOf(service.child)
-  await delay(measureMs)
-  const found = await blocksOf(service.child)
-  await answers
-  await Promise.all([stop(service.child), kill(load)])
-  removeHome(home)
-  return found
+const phases = ["before", "beside", "after"] as const
+interface Watched extends Record<(typeof phases)[number], Blocks> {
+  readonly answers: OpenResult
+  /** What became of the backup. */
+  readonly fate: string
+  /** Of a process that only waited, nanoseconds: what holds its loop is the machine. */
+  readonly idle: { readonly max: number; readonly p99: number }
 }
 
-export const block = async (home: string, fleet: Fleet, seconds: number): Promise<Result> => {
-  const bare = await bareBlock(fleet, seconds * shareWithout * 1000)
-  const { folds } = await unfolded(home)
-  const before = counts(home)
-  const service = await startProbed(home, dropping)
+/** Watches the service's loop under the fleet's reports: a while without anything else, then beside a backup. */
+const watched = async (service: Service, fleet: Fleet, saved: string, seconds: number): Promise<Watched> => {
   const measureMs = seconds * 1000
   const load = await startLoad(fleet, service.port, service.child.pid, measureMs)
   const answers = message<OpenResult>(load, warmupMs + measureMs + 30_000, "the generator")
   // Awaited below; until then its failure is nobody's.
   answers.catch(() => undefined)
-  // This process only waits: what holds its loop is the machine.
   const idle = monitorEventLoopDelay({ resolution: 1 })
   await delay(warmupMs)
   idle.enable()
   await blocksOf(service.child)
   const endsAt = performance.now() + measureMs - closingMs
   await delay(measureMs * shareWithout)
-  const without = await blocksOf(service.child)
-  const backup = startBackup(home)
+  const before = await blocksOf(service.child)
+  const backup = startBackup(saved)
   const besideMs = endsAt - performance.now()
   await Promise.race([backup.child.ended, delay(besideMs)])
   const beside = await blocksOf(service.child)
-  const logBytes = sizeOf(join(home, "watchpost.db-wal"))
   await delay(Math.max(0, endsAt - performance.now()))
   const after = await blocksOf(service.child)
   idle.disable()
   const found = await answers
   const fate = await endBackup(backup, besideMs)
-  await Promise.all([stop(service.child), kill(load)])
+  removeFile(backup.file)
+  await kill(load)
+  return { before, beside, after, answers: found, fate, idle: { max: idle.max, p99: idle.percentile(99) } }
+}
+
+/**
+ * A service that takes the same reports, without anything to fold, to drop or to read, beside a backup of another home:
+ * what the machine, the reports and a busy disk do to the loop.
+ */
+const bareWatched = async (fleet: Fleet, saved: string, seconds: number): Promise<Watched> => {
+  const home = newHome()
+  await seed(home, fleet)
+  const service = await startProbed(home)
+  const found = await watched(service, fleet, saved, seconds)
+  await stop(service.child)
+  removeHome(home)
+  return found
+}
+
+const longestOf = (found: Watched): number => Math.max(...phases.map((phase) => found[phase].longest.heldMs))
+const toldPhases = (found: Watched): string =>
+  phases.map((phase) => `${phase} the backup ${toldOf(found[phase])}`).join("; ") +
+  `; of a process that only waited, throughout: ${(found.idle.max / 1e6 - 1).toFixed(1)} ms, 99 of 100 below ${(found.idle.p99 / 1e6 - 1).toFixed(1)} ms; the backup: ${found.fate}`
+
+export const block = async (home: string, fleet: Fleet, { series }: FillResult, seconds: number): Promise<Result> => {
+  const bare = await bareWatched(fleet, home, seconds * shareBare)
+  const { folds } = await unfolded(home)
+  const counted = counts(home)
+  const service = await startProbed(home, dropping)
+  const asker = await warmAsker(service.port, series)
+  const queries = asking(asker, queriesPerSec)
+  const found = await watched(service, fleet, home, seconds)
+  queries.stop()
+  asker.close()
+  const logBytes = sizeOf(join(home, "watchpost.db-wal"))
+  await stop(service.child)
   const now = counts(home)
-  const sealed = now.sealed - before.sealed
+  const sealed = now.sealed - counted.sealed
+  const { p99, refused, sent } = found.answers
   return {
     figures: [
-      {
-        name: "history.block_ms",
-        value: Math.max(...[without, beside, after].map(({ longest }) => longest.heldMs)),
-        unit: "ms"
-      },
-      { name: "history.bare_block_ms", value: bare.longest.heldMs, unit: "ms" }
+      { name: "history.block_ms", value: longestOf(found), unit: "ms" },
+      { name: "history.bare_block_ms", value: longestOf(bare), unit: "ms" }
     ],
     notes: [
-      `${fleet.count} nodes every ${intervalMs / 1000} s for ${seconds} s: ${found.sent} reports, ${found.refused} refused, answers within ${found.p99.toFixed(1)} ms (99 of 100); ${sealed} stretches sealed, ${now.folded - before.folded} folds (${folds} waited), ${before.raw + sealed - now.raw} chunks dropped (${droppedHours} h too old); generator and backup on the same cores`,
-      `longest block of a service with nothing but these reports ${toldOf(bare)}`,
-      `with all that keeps history: before the backup ${toldOf(without)}; beside it ${toldOf(beside)}; after it ${toldOf(after)}; of a process that only waited, throughout: ${(idle.max / 1e6 - 1).toFixed(1)} ms, 99 of 100 below ${(idle.percentile(99) / 1e6 - 1).toFixed(1)} ms`,
-      `watchpost backup: ${fate}; the log had grown to ${(logBytes / 1e6).toFixed(0)} MB by its end`
+      `${fleet.count} nodes every ${intervalMs / 1000} s for ${seconds} s: ${sent} reports, ${refused} refused, answers within ${p99.toFixed(1)} ms (99 of 100); ${sealed} stretches sealed, ${now.folded - counted.folded} folds (${folds} waited), ${counted.raw + sealed - now.raw} chunks dropped (${droppedHours} h too old), ${queries.figures.asked} queries; generator and backup on the same cores; the log is ${(logBytes / 1e6).toFixed(0)} MB at the end`,
+      `longest block with all that keeps history: ${toldPhases(found)}`,
+      `of a service with nothing but these reports, for ${seconds * shareBare} s: ${toldPhases(bare)}`
     ]
   }
 }

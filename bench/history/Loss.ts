@@ -5,56 +5,22 @@ import { median, type Result } from "../Figures.ts"
 import { connections, slice } from "../Ingest.ts"
 import { startService } from "../Service.ts"
 import { startProgram } from "../Workshop.ts"
-import { askedRanges, Asker, pageQueries } from "./Asker.ts"
+import { asking, waitingMax, warmAsker } from "./Asking.ts"
+import { pageQueries } from "./Asker.ts"
 import type { FillResult } from "./Filling.ts"
 import { roomy } from "./Room.ts"
 
 const queriesPerSec = 20
-/** A service under full load answers slower than it is asked; beyond this the next ones are left out and counted. */
-const waitingMax = 40
 /** Many short ones, summed up: single pairs differ by a tenth on a shared machine. */
 const pairs = 20
-/** Each range until its code is compiled, as in a service that has run for a while. */
-const warmupAsks = 100
 
 const total = (values: ReadonlyArray<number>): number => values.reduce((sum, value) => sum + value, 0)
-
-/** Asks at its moments until it is stopped, whatever the answers do. */
-const asking = (asker: Asker) => {
-  const figures = { asked: 0, left: 0, waiting: 0 }
-  const taken: Array<number> = []
-  let failure: unknown
-  let n = 0
-  const timer = setInterval(() => {
-    const range = askedRanges[Math.floor(n++ / pageQueries) % askedRanges.length] as (typeof askedRanges)[number]
-    if (figures.waiting >= waitingMax) return void figures.left++
-    figures.asked++
-    figures.waiting++
-    asker
-      .page(range)
-      .then(
-        (ms) => void taken.push(ms),
-        (cause: unknown) => (failure ??= cause)
-      )
-      .finally(() => figures.waiting--)
-  }, 1000 / queriesPerSec)
-  return {
-    figures,
-    taken,
-    stop: () => {
-      clearInterval(timer)
-      if (failure !== undefined) throw failure
-    }
-  }
-}
 
 export const loss = async (home: string, fleet: Fleet, { series }: FillResult, seconds: number): Promise<Result> => {
   const service = await startService(home, { env: roomy })
   const load = startProgram("Load", fleet)
   await message(load, 30_000, "the generator")
-  const asker = new Asker(service.port, series, waitingMax)
-  await asker.signIn()
-  for (let i = 0; i < warmupAsks; i++) for (const range of askedRanges) await asker.ask(range)
+  const asker = await warmAsker(service.port, series)
   const measureMs = (seconds * 1000) / (pairs * 2)
   const seen = { asked: 0, left: 0, taken: [] as Array<number> }
   const perCpu = { plain: [] as Array<number>, asked: [] as Array<number> }
@@ -62,7 +28,7 @@ export const loss = async (home: string, fleet: Fleet, { series }: FillResult, s
     perCpu.plain.push((await slice(load, service, perCpu.plain.length === 0, measureMs)).perCpu)
   }
   const asked = async (): Promise<void> => {
-    const queries = asking(asker)
+    const queries = asking(asker, queriesPerSec)
     perCpu.asked.push((await slice(load, service, false, measureMs)).perCpu)
     queries.stop()
     seen.asked += queries.figures.asked

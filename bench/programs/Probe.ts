@@ -1,7 +1,7 @@
 // Loaded into the service before it starts: measures how long its event loop was held, and tells its parent when asked.
 import { openSync, readSync } from "node:fs"
 import { monitorEventLoopDelay } from "node:perf_hooks"
-import type { Blocks, Turn } from "../history/Block.ts"
+import { type Blocks, overMs, type Turn } from "../Turns.ts"
 
 const resolutionMs = 1
 /** Every look reads the scheduler's account of the main thread, some 5 µs. */
@@ -21,6 +21,7 @@ const spent = (): { readonly cpuMs: number; readonly queuedMs: number } => {
 }
 
 let longest: Turn = { heldMs: 0, cpuMs: 0, queuedMs: 0 }
+let over = 0
 let lookedAt = performance.now()
 let before = spent()
 setInterval(() => {
@@ -28,6 +29,7 @@ setInterval(() => {
   const { cpuMs, queuedMs } = spent()
   const waited = queuedMs - before.queuedMs
   const heldMs = Math.max(0, now - lookedAt - lookMs - waited)
+  if (heldMs > overMs) over++
   if (heldMs > longest.heldMs) longest = { heldMs, cpuMs: cpuMs - before.cpuMs, queuedMs: waited }
   lookedAt = now
   before = { cpuMs, queuedMs }
@@ -35,7 +37,8 @@ setInterval(() => {
 
 /** Every message is answered with what was seen since the last one. */
 process.on("message", () => {
-  const found: Blocks = { maxMs: block(loop.max), p99Ms: block(loop.percentile(99)), longest }
+  const found: Blocks = { maxMs: block(loop.max), p99Ms: block(loop.percentile(99)), over, longest }
+  over = 0
   longest = { heldMs: 0, cpuMs: 0, queuedMs: 0 }
   loop.reset()
   process.send?.(found)
