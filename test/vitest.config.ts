@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url"
 import { svelte } from "@sveltejs/vite-plugin-svelte"
 import { svelteTesting } from "@testing-library/svelte/vite"
 import { defineConfig } from "vitest/config"
+import { LongestFirst } from "./support/LongestFirst.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string }
@@ -19,6 +20,7 @@ export default defineConfig({
     allowOnly: false,
     pool: "forks",
     poolOptions: { forks: { minForks: 1, maxForks: 2 } },
+    sequence: { sequencer: LongestFirst },
     // Most tests take milliseconds; those that start the built program or a browser set their own limit.
     testTimeout: 10_000,
     hookTimeout: 30_000,

@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import type { AddressInfo } from "node:net"
 import { join, resolve } from "node:path"
-import { afterAll, afterEach, describe, expect, it } from "vitest"
+import { afterAll, describe, expect, it, vi } from "vitest"
 import { catalogue, parseListen, parsePublicUrl, type Settings, settings } from "../../runtime/Config.ts"
 import { databaseOf, type Environment, killAll, makeHome, removeHomes, run, start } from "../support/Program.ts"
 
@@ -25,8 +25,13 @@ const historyWith = (over: Partial<Settings["history"]>): Partial<Settings> => (
   history: { ...good({}).history, ...over }
 })
 
-afterEach(killAll)
-afterAll(removeHomes)
+// Each test has programs and homes of its own, so two of them share the machine.
+vi.setConfig({ maxConcurrency: 2 })
+
+afterAll(async () => {
+  await killAll()
+  removeHomes()
+})
 
 describe("a setting", () => {
   it.each([
@@ -206,7 +211,7 @@ const complaint = async (home: string, env: Environment = {}): Promise<string> =
   return oneLine(stderr)
 }
 
-describe("the program", { timeout: 60_000 }, () => {
+describe.concurrent("the program", { timeout: 60_000 }, () => {
   it.each([
     ["WATCHPOST_LISTEN", "nonsense"],
     ["WATCHPOST_PUBLIC_URL", "ftp://x"],

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { type AddressInfo, createServer } from "node:net"
 import { hostname } from "node:os"
-import { afterAll, afterEach, describe, expect, it } from "vitest"
+import { afterAll, describe, expect, it, vi } from "vitest"
 import type { Snapshot } from "../../schema/Snapshot.ts"
 import { type Environment, killAll, makeHome, type Program, removeHomes, sleep, start } from "../support/Program.ts"
 import { startService } from "../support/Service.ts"
@@ -10,8 +10,13 @@ import { startService } from "../support/Service.ts"
 const password = "correct horse battery staple"
 const name = hostname().trim() || "this machine"
 
-afterEach(killAll)
-afterAll(removeHomes)
+// Most of their time these programs wait for the next report, so two of them share the machine.
+vi.setConfig({ maxConcurrency: 2 })
+
+afterAll(async () => {
+  await killAll()
+  removeHomes()
+})
 
 const watching = (home: string, env: Environment = {}): Program =>
   start(home, { WATCHPOST_LOCAL_NODE: "on", WATCHPOST_ADMIN_PASSWORD: password, ...env })
@@ -103,7 +108,7 @@ const freePort = (): Promise<number> =>
 
 const isLinux = existsSync("/proc/self/stat")
 
-describe("this machine", { timeout: 90_000 }, () => {
+describe.concurrent("this machine", { timeout: 90_000 }, () => {
   it("is a node of its own name within seconds, once, however often the program starts, until it is deleted", async () => {
     const home = makeHome()
     const first = watching(home)
@@ -175,7 +180,20 @@ describe("this machine", { timeout: 90_000 }, () => {
   })
 })
 
-describe.runIf(isLinux)("its agent", { timeout: 90_000 }, () => {
+describe.runIf(isLinux).concurrent("its agent", { timeout: 90_000 }, () => {
+  it("goes on with the new secret when an administrator changes it", async () => {
+    const program = watching(makeHome())
+    const url = await program.url
+    const admin = await asAdmin(url)
+    await firstShown(url)
+    const [node] = await admin.nodes()
+    expect(await admin.setSecret(node?.id ?? 0, "another-secret-of-this-machine")).toBe(204)
+
+    await nextShown(url)
+    await nextShown(url)
+    await stopped(program)
+  })
+
   it("is started again when it ends, and does not show its secret in its arguments", async () => {
     const program = watching(makeHome())
     const url = await program.url
@@ -194,19 +212,6 @@ describe.runIf(isLinux)("its agent", { timeout: 90_000 }, () => {
     await nextShown(url)
     await stopped(program)
     expect(program.said().stdout).not.toContain(secret)
-  })
-
-  it("goes on with the new secret when an administrator changes it", async () => {
-    const program = watching(makeHome())
-    const url = await program.url
-    const admin = await asAdmin(url)
-    await firstShown(url)
-    const [node] = await admin.nodes()
-    expect(await admin.setSecret(node?.id ?? 0, "another-secret-of-this-machine")).toBe(204)
-
-    await nextShown(url)
-    await nextShown(url)
-    await stopped(program)
   })
 
   it.each(["SIGTERM", "SIGKILL"] as const)("ends with the program on %s", async (signal) => {

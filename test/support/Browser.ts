@@ -9,13 +9,19 @@ import { chromium, type BrowserContext, type Page } from "playwright-core"
 import { build } from "vite"
 
 const webFolder = fileURLToPath(new URL("../../src/web/", import.meta.url))
+const builtFolder = fileURLToPath(new URL("../../dist/web", import.meta.url))
 const executable = process.env["CHROMIUM"] ?? "/usr/bin/chromium"
 
 /** False where the machine has no browser or was told not to use it. */
 export const hasBrowser = process.env["WATCHPOST_NO_BROWSER"] !== "1" && existsSync(executable)
 
-/** The built page, made once per state of the sources and shared by all test files of a run. */
+// The launch scripts are plain JavaScript, so their types are written down here.
+const stampScript: string = new URL("../../runtime/launch/stamp.mjs", import.meta.url).href
+
+/** The page of these very sources: what the build left, or one made once and shared by all test files of a run. */
 export const builtPage = async (): Promise<string> => {
+  const { isStale } = (await import(/* @vite-ignore */ stampScript)) as { readonly isStale: () => boolean }
+  if (!isStale() && existsSync(join(builtFolder, "index.html"))) return builtFolder
   const hash = createHash("sha256")
   for (const entry of readdirSync(webFolder, { recursive: true, withFileTypes: true })) {
     if (entry.isFile()) hash.update(entry.name).update(readFileSync(join(entry.parentPath, entry.name)))
@@ -121,7 +127,7 @@ export class Browser {
 const settleScript = `Promise.all(document.getAnimations()
   .filter((one) => one.effect.getComputedTiming().iterations !== Infinity)
   .map((one) => one.finished.catch(() => null)))`
-const auditScript = `axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }).then(({ violations }) =>
+const auditScript = `axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], resultTypes: ["violations"] }).then(({ violations }) =>
   violations.flatMap((one) => one.nodes.map((node) => one.id + ": " + node.target.join(" ") + " " + node.failureSummary)))`
 
 /** Breaches of WCAG 2 A and AA as `rule: selector`, none when all is well. Waits for running fades first. */

@@ -6,6 +6,7 @@ import { afterAll, afterEach, describe, expect, it } from "vitest"
 import { inspected } from "../../../src/store/Inspection.ts"
 import { currentShape } from "../../../runtime/Layers.ts"
 import { contentsOf, twinOf, usedHome } from "../../support/Commands.ts"
+import { twoAtOnce } from "../../support/Lanes.ts"
 import { databaseOf, killAll, removeHomes, run, start } from "../../support/Program.ts"
 
 /** How many homes are damaged; two hundred of them take some minutes. */
@@ -61,12 +62,22 @@ const harm = (home: string, foreignLog: string, chance: () => number): string =>
 
 const stackTrace = /^\s+at .*\(?.*:\d+:\d+\)?$/m
 
-/** Tears at a home; gives what the program did about it. */
-const trial = async (home: string, foreignLog: string, chance: () => number, isReal: boolean) => {
+interface Sound {
+  readonly home: string
+  readonly truth: ReturnType<typeof contentsOf>
+}
+const soundOf = async (signal: NodeJS.Signals): Promise<Sound> => {
+  const home = await usedHome(signal)
+  return { home, truth: contentsOf(databaseOf(twinOf(home))) }
+}
+
+const known = Effect.runPromise(currentShape)
+
+/** Tears at a home, before anything else may take a chance; gives what the program did about it. */
+const trial = async ({ home, truth }: Sound, foreignLog: string, chance: () => number, isReal: boolean) => {
   const twin = twinOf(home)
-  const truth = contentsOf(databaseOf(twinOf(home)))
   const what = `seed ${seed}: ${harm(twin, foreignLog, chance)}`
-  const shape = await Effect.runPromise(currentShape)
+  const shape = await known
   const verdict = await Effect.runPromise(Effect.either(inspected(twin, shape)))
   if (Either.isLeft(verdict)) {
     expect(verdict.left.message, what).toMatch(/watchpost restore FILE$/)
@@ -106,15 +117,14 @@ describe("a damaged home", () => {
     async () => {
       const chance = randomFrom(seed)
       // A kill leaves the log and its index; an orderly end leaves one file.
-      const homes = [await usedHome("SIGKILL"), await usedHome("SIGTERM")]
+      const [killed, ended] = await Promise.all([soundOf("SIGKILL"), soundOf("SIGTERM")])
       const foreignLog = `${databaseOf(await usedHome("SIGKILL", 5))}-wal`
-      expect(contentsOf(databaseOf(twinOf(homes[0] as string))).journal.length).toBeGreaterThan(20)
+      expect(killed.truth.journal.length).toBeGreaterThan(20)
       const counts = new Map<string, number>()
-      for (let i = 0; i < damages; i++) {
-        const home = homes[i % 4 === 3 ? 1 : 0] as string
-        const outcome = await trial(home, foreignLog, chance, i % 10 === 0)
+      await twoAtOnce(Array.from({ length: damages }).keys(), async (i) => {
+        const outcome = await trial(i % 4 === 3 ? ended : killed, foreignLog, chance, i % 10 === 0)
         counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
-      }
+      })
       process.stdout.write(`damage: seed ${seed}, ${JSON.stringify(Object.fromEntries(counts))}\n`)
       expect(counts.get("refused")).toBeGreaterThan(0)
       expect(counts.get("started")).toBeGreaterThan(0)
