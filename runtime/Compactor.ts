@@ -27,8 +27,6 @@ import { inSlices } from "./Slices.ts"
 const every = Schedule.spaced("1 second")
 /** A report that arrived just before its stretch ended is committed within this. */
 const graceMs = 2000
-/** After each portion of work the loop belongs to others for three times as long: at most a quarter of a core. */
-const restFactor = 3
 /** Seals that may fail in a row before the rows are given up: without an end they would hold up trimming for ever. */
 const sealAttempts = 5
 /** Nodes whose chunks are looked up in one round, when their marks were read from the disk: 20 µs each. */
@@ -202,9 +200,9 @@ const make = Effect.gen(function* () {
   }
   const round = Effect.gen(function* () {
     if (tools.writer.closed() !== undefined) return
-    const jobs = yield* inSlices(dueJobs(tools, yield* Clock.currentTimeMillis), restFactor)
+    const jobs = yield* inSlices(dueJobs(tools, yield* Clock.currentTimeMillis))
     for (const id of tools.marks.ids()) if (tools.supervisor.actor(id) === undefined) tools.marks.drop(id)
-    yield* inSlices(worked(tools, jobs, figures), restFactor)
+    yield* inSlices(worked(tools, jobs, figures))
   })
   yield* Effect.forkScoped(
     supervised(

@@ -1,12 +1,16 @@
-// Runs a long computation in small portions, so that the event loop belongs to others in between.
+// Runs long computations in small portions, so that the event loop belongs to others in between.
 import { Effect } from "effect"
 import { pause } from "./Pause.ts"
 
-/** The computation gives way at its yields once it has worked so long. */
+/** A computation gives way at its yields once it has worked so long. */
 const workMs = 4
+/** All of them together rest three times as long as they work: a quarter of the loop, whatever there is to do. */
+const restFactor = 3
 
 /** One portion in a turn of the loop, whosever it is: several computations at once shall not hold it for longer. */
 const oneInATurn = Effect.unsafeMakeSemaphore(1)
+/** Computations that are under way in this process, which has one loop. */
+let active = 0
 
 /** Works until the portion is done; gives the milliseconds that it took, and the result once there is one. */
 const portion = <A>(steps: Generator<void, A>) =>
@@ -19,12 +23,19 @@ const portion = <A>(steps: Generator<void, A>) =>
     }
   })
 
-/** Rests `restFactor` times as long as it worked: 1 takes at most half a core, 3 a quarter. */
-export const inSlices = <A>(steps: Generator<void, A>, restFactor: number): Effect.Effect<A> =>
+const portions = <A>(steps: Generator<void, A>): Effect.Effect<A> =>
   Effect.gen(function* () {
     for (;;) {
       const { spentMs, step } = yield* oneInATurn.withPermits(1)(Effect.zipLeft(portion(steps), pause))
       if (step.done === true) return step.value
-      yield* Effect.sleep(spentMs * restFactor)
+      yield* Effect.sleep(spentMs * ((1 + restFactor) * active - 1))
     }
   })
+
+/** The result of the steps, which are taken beside everything else that this process does. */
+export const inSlices = <A>(steps: Generator<void, A>): Effect.Effect<A> =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => active++),
+    () => portions(steps),
+    () => Effect.sync(() => active--)
+  )

@@ -9,8 +9,6 @@ import type { TrafficPlans } from "./TrafficPlans.ts"
 const every = Schedule.spaced("5 seconds")
 /** A sweep without a change finds new interfaces and cycles that have begun: 10,000 interfaces take some 50 ms. */
 const sweepMs = 60_000
-/** At most half a core, so that a service that was just started knows its figures soon. */
-const restFactor = 1
 
 /** Keeps the table until the scope closes. */
 export const keepTable = <F extends Folded>(
@@ -24,7 +22,7 @@ export const keepTable = <F extends Folded>(
     const now = yield* Clock.currentTimeMillis
     const revision = plans.revision()
     if (revision === swept && Math.abs(now - sweptAt) < sweepMs) return
-    yield* inSlices(table.sweep(now), restFactor)
+    yield* inSlices(table.sweep(now))
     swept = revision
     sweptAt = now
   })

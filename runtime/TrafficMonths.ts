@@ -19,8 +19,6 @@ const every = Schedule.spaced("1 hour")
 const settleMs = 10 * 60_000
 /** Interfaces between two commits of what was found. */
 const pageIfaces = 64
-/** At most a quarter of a core. */
-const restFactor = 3
 /** Interfaces whose past was corrected and not written again yet; past it everything is written again. */
 const correctedMax = 100_000
 
@@ -197,7 +195,7 @@ const round = (tools: Tools, anew: NodeId | undefined) =>
     let isWritten = tools.journal.closed() === undefined
     for (let after = 0; isWritten;) {
       const page = tools.store.allIfaces(after, pageIfaces)
-      const found = yield* inSlices(visitAll(tools, page, nowMs, anew), restFactor)
+      const found = yield* inSlices(visitAll(tools, page, nowMs, anew))
       keepFromMs = Math.min(keepFromMs, found.keepFromMs)
       isWritten = yield* put(tools, found.writes)
       if (page.length < pageIfaces) break

@@ -17,7 +17,6 @@ import { TrafficPlans } from "./TrafficPlans.ts"
 
 /** The largest node has 320 interfaces: some 20 s of work at a quarter of a core. */
 const timeoutMs = 10 * 60_000
-const restFactor = 3
 /** A fact may be committed while an interface is read; twice in a row is rare. */
 const attemptsMax = 5
 /** Longest error text: a status is no log. */
@@ -97,7 +96,7 @@ function* ofNode(tools: Tools, id: NodeId, nowMs: number, progress: Progress) {
 const work = (tools: Tools, roster: Context.Tag.Service<typeof NodeRoster>, id: NodeId, mine: Progress) =>
   Effect.gen(function* () {
     const nowMs = yield* Clock.currentTimeMillis
-    mine.identical = yield* inSlices(ofNode(tools, id, nowMs, mine), restFactor)
+    mine.identical = yield* inSlices(ofNode(tools, id, nowMs, mine))
     yield* tools.months.write(id)
     if (!roster.records().has(id)) {
       mine.status = "failed"

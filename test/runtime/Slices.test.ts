@@ -35,7 +35,7 @@ describe("work in slices", () => {
     Effect.gen(function* () {
       const turns = turnsOf()
       const seen: Array<number> = []
-      expect(yield* inSlices(steps(turns, seen, 10), 0)).toBe("the result")
+      expect(yield* inSlices(steps(turns, seen, 10))).toBe("the result")
       turns.end()
 
       const most = Math.max(...seen.map((turn) => seen.filter((other) => other === turn).length))
@@ -48,7 +48,7 @@ describe("work in slices", () => {
       const turns = turnsOf()
       const seen: ReadonlyArray<Array<number>> = [[], [], []]
       yield* Effect.all(
-        seen.map((own) => inSlices(steps(turns, own, 6), 0)),
+        seen.map((own) => inSlices(steps(turns, own, 6))),
         { concurrency: "unbounded" }
       )
       turns.end()
@@ -56,6 +56,21 @@ describe("work in slices", () => {
       expect(seen.map((own) => own.length)).toEqual([6, 6, 6])
       const taken = seen.flatMap((own) => [...new Set(own)])
       expect(new Set(taken).size).toBe(taken.length)
+    })
+  )
+
+  it.live("takes a quarter of the time, however many computations there are", () =>
+    Effect.gen(function* () {
+      const turns = turnsOf()
+      const startedAt = performance.now()
+      yield* Effect.all(
+        [1, 2, 3].map(() => inSlices(steps(turns, [], 20))),
+        { concurrency: "unbounded" }
+      )
+      turns.end()
+
+      // Three times twenty steps of three milliseconds; nobody rests after the last portion.
+      expect(performance.now() - startedAt).toBeGreaterThan(0.8 * 4 * 180)
     })
   )
 
@@ -71,11 +86,11 @@ describe("work in slices", () => {
           yield
         }
       }
-      const fiber = yield* Effect.fork(inSlices(endless(), 1))
-      const exit = yield* Effect.exit(inSlices(dying(), 1))
+      const fiber = yield* Effect.fork(inSlices(endless()))
+      const exit = yield* Effect.exit(inSlices(dying()))
       yield* Fiber.interrupt(fiber)
       const turns = turnsOf()
-      const after = yield* inSlices(steps(turns, [], 2), 1)
+      const after = yield* inSlices(steps(turns, [], 2))
       turns.end()
 
       expect([exit._tag, after]).toEqual(["Failure", "the result"])
