@@ -18,6 +18,8 @@ export interface Blocks {
   /** Longest delay of a due timer beyond its own millisecond. */
   readonly maxMs: number
   readonly p99Ms: number
+  /** 999 of 1,000 delays are below: a single stop of the machine does not show in it. */
+  readonly p999Ms: number
   /** Turns that held the loop for longer than `overMs`. */
   readonly over: number
   readonly longest: Turn

@@ -53,17 +53,10 @@ interface Tools {
   readonly roster: Context.Tag.Service<typeof NodeRoster>
   readonly tails: TailRows
   readonly layouts: Map<number, ReadonlyArray<Series>>
-  /** What is known of chunks already, for as long as somebody keeps their bytes. */
-  readonly readers: WeakMap<Uint8Array, RawReader | TierReader>
 }
 
-const readerOf = ({ readers }: Tools, tier: Tier, bytes: Uint8Array): RawReader | TierReader => {
-  const known = readers.get(bytes)
-  if (known !== undefined) return known
-  const reader = tier === "raw" ? new RawReader(bytes) : new TierReader(bytes)
-  readers.set(bytes, reader)
-  return reader
-}
+const readerOf = (tier: Tier, row: ChunkRow, bytes: Uint8Array): RawReader | TierReader =>
+  (row.reader ??= tier === "raw" ? new RawReader(bytes) : new TierReader(bytes))
 
 const seriesOf = ({ layouts, store }: Tools, layoutId: number): ReadonlyArray<Series> => {
   let series = layouts.get(layoutId)
@@ -120,7 +113,7 @@ const addChunk = (
   const index = findSeries(seriesOf(tools, row.layoutId), metric, devices)
   if (index < 0) return true
   try {
-    const reader = readerOf(tools, tier, row.bytes)
+    const reader = readerOf(tier, row, row.bytes)
     if (reader instanceof RawReader) to.addValues(reader.times(), reader.column(index))
     else to.addBuckets(reader.times(), reader.series(index), tiers[tier].widthMs)
     return true
@@ -182,7 +175,7 @@ const received = (tools: Tools, id: NodeId, tier: Tier, span: Span): Float64Arra
   const { add, counts } = receivedIn(span)
   eachChunk(tools, id, tier, span, (shelf, row) => {
     try {
-      if (row.bytes !== undefined) return eachRow(readerOf(tools, shelf, row.bytes), add)
+      if (row.bytes !== undefined) return eachRow(readerOf(shelf, row, row.bytes), add)
     } catch {
       // A damaged chunk: counted like one whose checksum does not hold.
     }
@@ -210,7 +203,6 @@ const make = Effect.gen(function* () {
   const { history: limits } = yield* AppConfig
   const tools: Tools = {
     tails: new TailRows(yield* JournalStore),
-    readers: new WeakMap(),
     store: yield* HistoryStore,
     marks: yield* HistoryMarks,
     supervisor: yield* NodeSupervisor,

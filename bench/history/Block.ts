@@ -88,8 +88,8 @@ const startLoad = async (fleet: Fleet, port: number, pid: number, measureMs: num
   return load
 }
 
-const toldOf = ({ longest, maxMs, over, p99Ms }: Blocks): string =>
-  `${longest.heldMs.toFixed(1)} ms (computing ${longest.cpuMs.toFixed(1)}; ${over} times over ${overMs}); with waiting for a core ${maxMs.toFixed(1)} ms, 99 of 100 below ${p99Ms.toFixed(1)} ms`
+const toldOf = ({ longest, maxMs, over, p99Ms, p999Ms }: Blocks): string =>
+  `${longest.heldMs.toFixed(1)} ms (computing ${longest.cpuMs.toFixed(1)}; ${over} times over ${overMs}); with waiting for a core ${maxMs.toFixed(1)} ms, 99 of 100 below ${p99Ms.toFixed(1)}, 999 of 1,000 below ${p999Ms.toFixed(1)} ms`
 
 const phases = ["before", "beside", "after"] as const
 interface Watched extends Record<(typeof phases)[number], Blocks> {

@@ -37,7 +37,13 @@ setInterval(() => {
 
 /** Every message is answered with what was seen since the last one. */
 process.on("message", () => {
-  const found: Blocks = { maxMs: block(loop.max), p99Ms: block(loop.percentile(99)), over, longest }
+  const found: Blocks = {
+    maxMs: block(loop.max),
+    p99Ms: block(loop.percentile(99)),
+    p999Ms: block(loop.percentile(99.9)),
+    over,
+    longest
+  }
   over = 0
   longest = { heldMs: 0, cpuMs: 0, queuedMs: 0 }
   loop.reset()

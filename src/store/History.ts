@@ -4,6 +4,7 @@ import { Context, Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
 import { crc32 } from "node:zlib"
 import type { NodeId } from "../../schema/Ids.ts"
+import type { RawReader, TierReader } from "../core/Chunk.ts"
 import { type FoldedTier, type Tier, tiers } from "../core/Tier.ts"
 import { Database } from "./Sql.ts"
 import { ChunkCache } from "./ChunkCache.ts"
@@ -64,11 +65,10 @@ export interface ChunkRow {
   readonly checksum: number
   /** Undefined when the checksum does not hold, or nobody knows how to read them. */
   readonly bytes: Uint8Array | undefined
+  /** What a reader has found out about the bytes, for as long as they are kept. */
+  reader: RawReader | TierReader | undefined
 }
-export interface ChunkPlace {
-  readonly id: number
-  readonly startAt: number
-}
+export type ChunkPlace = Pick<ChunkRow, "id" | "startAt">
 export interface OldestRow {
   readonly id: number
   readonly nodeId: NodeId
@@ -255,13 +255,11 @@ export const historyWriter = (): ((db: Sqlite.Database, write: HistoryWrite) => 
 /** The longest a chunk can reach: a fold may span a stretch that a border cuts, and a silent node's rows wait. */
 const reachMs = (tier: Tier): number => 2 * tiers[tier].chunkMs + 86_400_000
 
-type Stored = Omit<ChunkRow, "bytes"> & {
-  readonly bytes: Uint8Array
-  readonly format: number
-}
+type Stored = Omit<ChunkRow, "bytes" | "reader"> & { readonly bytes: Uint8Array; readonly format: number }
 const verified = ({ bytes, format, ...row }: Stored): ChunkRow => ({
   ...row,
-  bytes: format === chunkFormat && crc32(bytes) === row.checksum ? bytes : undefined
+  bytes: format === chunkFormat && crc32(bytes) === row.checksum ? bytes : undefined,
+  reader: undefined
 })
 
 const make = Effect.gen(function* () {

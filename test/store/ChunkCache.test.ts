@@ -1,18 +1,24 @@
 // The cache of chunks: what it gives, when it must not, and how much it keeps.
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { tierNames } from "../../src/core/Tier.ts"
+import { type Tier, tierNames } from "../../src/core/Tier.ts"
 import { ChunkCache } from "../../src/store/ChunkCache.ts"
 
 const row = (checksum: number, size: number) => ({ checksum, bytes: new Uint8Array(size) })
 type Row = ReturnType<typeof row>
 
+/** As a chunk that is read for the second time. */
+const keep = (cache: ChunkCache<Row>, tier: Tier, id: number, kept: Row): void => {
+  cache.put(tier, id, kept)
+  cache.put(tier, id, kept)
+}
+
 describe("the cache of chunks", () => {
   it("gives a chunk that is as it was, and tells tiers apart", () => {
     const cache = new ChunkCache<Row>()
     const [raw, minute] = [row(10, 5), row(10, 6)]
-    cache.put("raw", 7, raw)
-    cache.put("minute", 7, minute)
+    keep(cache, "raw", 7, raw)
+    keep(cache, "minute", 7, minute)
 
     expect(cache.get("raw", 7, 10)).toBe(raw)
     expect(cache.get("minute", 7, 10)).toBe(minute)
@@ -20,26 +26,44 @@ describe("the cache of chunks", () => {
     expect(cache.get("raw", 8, 10)).toBe(undefined)
   })
 
-  it("does not give a chunk that others were joined to since, not even afterwards", () => {
+  it("keeps nothing that was read once, nor once as it was and once as it is", () => {
     const cache = new ChunkCache<Row>()
     cache.put("raw", 7, row(10, 5))
+    expect(cache.get("raw", 7, 10)).toBe(undefined)
+    cache.put("raw", 7, row(60, 20))
+    expect(cache.get("raw", 7, 60)).toBe(undefined)
+    const joined = row(60, 20)
+    cache.put("raw", 7, joined)
+    expect(cache.get("raw", 7, 60)).toBe(joined)
+  })
+
+  it("remembers of the last 1,536 chunks that they were read", () => {
+    const cache = new ChunkCache<Row>()
+    for (let id = 1; id <= 1537; id++) cache.put("raw", id, row(id, 1))
+    for (const id of [1, 3]) cache.put("raw", id, row(id, 1))
+    expect([1, 3].map((id) => cache.get("raw", id, id) !== undefined)).toEqual([false, true])
+  })
+
+  it("does not give a chunk that others were joined to since, not even afterwards", () => {
+    const cache = new ChunkCache<Row>()
+    keep(cache, "raw", 7, row(10, 5))
 
     expect(cache.get("raw", 7, 60)).toBe(undefined)
     expect(cache.get("raw", 7, 10)).toBe(undefined)
     const joined = row(60, 20)
-    cache.put("raw", 7, joined)
+    keep(cache, "raw", 7, joined)
     expect(cache.get("raw", 7, 60)).toBe(joined)
   })
 
   it("keeps at most 8 MB, and forgets first what was not asked for the longest", () => {
     const cache = new ChunkCache<Row>()
     const megabyte = 1_048_576
-    for (let id = 1; id <= 8; id++) cache.put("raw", id, row(id, megabyte))
+    for (let id = 1; id <= 8; id++) keep(cache, "raw", id, row(id, megabyte))
     expect(cache.get("raw", 1, 1)).toBeDefined()
-    cache.put("raw", 9, row(9, megabyte))
+    keep(cache, "raw", 9, row(9, megabyte))
 
     expect([1, 2, 3, 9].map((id) => cache.get("raw", id, id) !== undefined)).toEqual([true, false, true, true])
-    cache.put("hour", 1, row(1, 9 * megabyte))
+    keep(cache, "hour", 1, row(1, 9 * megabyte))
     const left = [1, 3, 4, 5, 6, 7, 8, 9].filter((id) => cache.get("raw", id, id) !== undefined)
     expect([left, cache.get("hour", 1, 1)]).toEqual([[], undefined])
   })

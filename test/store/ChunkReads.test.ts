@@ -35,6 +35,7 @@ describe("reading chunks", () => {
       const journal = yield* JournalStore
       yield* put(chunk(0, 9000, 1, 2))
       yield* put(chunk(3000, 6000, 3))
+      yield* read
       const [first, second] = yield* read
       expect([first?.slice(1), second?.slice(1)]).toEqual([
         [0, 9000, 1, 2],
@@ -53,6 +54,7 @@ describe("reading chunks", () => {
     Effect.gen(function* () {
       const journal = yield* JournalStore
       yield* put(chunk(0, 9000, 1, 2))
+      yield* read
       const [first] = yield* read
       journal.write([{ kind: "drop", tier, ids: [first?.[0] ?? 0] }])
 
