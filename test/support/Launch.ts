@@ -40,7 +40,14 @@ export interface Running {
   readonly ended: Promise<Outcome>
 }
 
-const COPIED = ["runtime/launch", "package.json", "package-lock.json", "tsconfig.json", "test/vitest.config.ts"]
+const COPIED = [
+  "runtime/launch",
+  "package.json",
+  "package-lock.json",
+  "tsconfig.json",
+  "test/vitest.config.ts",
+  "test/support/LongestFirst.ts"
+]
 
 /** Makes a repository of the real launch scripts and `files`; its packages are this repository's own, by a link. */
 export const makeRepository = (files: Readonly<Record<string, string>>, linkPackages = true): Repository => {
