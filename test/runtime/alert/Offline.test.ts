@@ -277,7 +277,7 @@ describe("a node", { timeout: 30_000 }, () => {
 describe("a fleet", { timeout: 60_000 }, () => {
   const nodes = 10_000
 
-  it.effect("of ten thousand, of which half fall silent at once, is told soon and holds nothing up", () =>
+  it.effect("of ten thousand, of which half fall silent at once, is told within a second and holds nothing up", () =>
     inAlerting(
       Effect.gen(function* () {
         yield* addChannel()
@@ -313,10 +313,9 @@ describe("a fleet", { timeout: 60_000 }, () => {
           longestMs = Math.max(longestMs, spentMs() - turnAt)
           turnAt = spentMs()
         }
-        const tookMs = spentMs() - startedAt
-        expect(tookMs).toBeLessThan(5000)
-        // In one piece it would be all of it, some half a second.
-        expect(longestMs).toBeLessThan(tookMs / 3)
+        expect(spentMs() - startedAt).toBeLessThan(2000)
+        // In one piece it would be half a second.
+        expect(longestMs).toBeLessThan(50)
         yield* (yield* Journal).flushed
         const opened = yield* events
         expect(new Set(opened.map(({ node }) => node)).size).toBe(nodes / 2)
