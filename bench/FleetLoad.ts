@@ -2,10 +2,11 @@
 import { kill, message, stop } from "./Children.ts"
 import { type Fleet, intervalMs } from "./Fleet.ts"
 import type { Result } from "./Figures.ts"
-import type { OpenOrder, OpenResult } from "./Orders.ts"
+import { startOpenLoad } from "./Generator.ts"
+import type { OpenResult } from "./Orders.ts"
 import { seed } from "./Seed.ts"
 import { startService } from "./Service.ts"
-import { newHome, removeHome, startProgram } from "./Workshop.ts"
+import { newHome, removeHome } from "./Workshop.ts"
 
 /** The short form; a minute is the length to quote. */
 const defaultSec = 40
@@ -16,19 +17,8 @@ export const fleetLoad = async (fleet: Fleet, seconds = defaultSec, profile?: st
   const home = newHome()
   await seed(home, fleet)
   const service = await startService(home, { profile })
-  const load = startProgram("Load", fleet)
-  await message(load, 30_000, "the generator")
   const measureMs = seconds * 1000
-  const order: OpenOrder = {
-    kind: "open",
-    port: service.port,
-    pid: service.child.pid,
-    intervalMs,
-    warmupMs,
-    measureMs
-  }
-  load.process.send(order)
-  await message(load, 60_000, "the generator")
+  const load = await startOpenLoad(fleet, service, { warmupMs, measureMs })
   const found = await message<OpenResult>(load, warmupMs + measureMs + 20_000, "the generator")
   await Promise.all([stop(service.child), kill(load)])
   removeHome(home)

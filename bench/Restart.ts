@@ -2,9 +2,9 @@
 import Sqlite from "better-sqlite3"
 import { join } from "node:path"
 import { delay, kill, message } from "./Children.ts"
-import { type Fleet, intervalMs } from "./Fleet.ts"
+import type { Fleet } from "./Fleet.ts"
 import { median, type Result } from "./Figures.ts"
-import type { OpenOrder } from "./Orders.ts"
+import { startOpenLoad } from "./Generator.ts"
 import { seed } from "./Seed.ts"
 import { startService } from "./Service.ts"
 import { newHome, removeHome, sizeOf, startProgram } from "./Workshop.ts"
@@ -31,18 +31,7 @@ const writeTail = async (home: string, fleet: Fleet): Promise<void> => {
 
 const killUnderLoad = async (home: string, fleet: Fleet, seconds: number): Promise<void> => {
   const service = await startService(home)
-  const load = startProgram("Load", fleet)
-  await message(load, 30_000, "the generator")
-  const order: OpenOrder = {
-    kind: "open",
-    port: service.port,
-    pid: service.child.pid,
-    intervalMs,
-    warmupMs: 0,
-    measureMs: seconds * 2000
-  }
-  load.process.send(order)
-  await message(load, 60_000, "the generator")
+  const load = await startOpenLoad(fleet, service, { warmupMs: 0, measureMs: seconds * 2000 })
   await delay(seconds * 1000)
   await kill(service.child)
   await kill(load)

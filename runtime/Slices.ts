@@ -28,6 +28,7 @@ const portions = <A>(steps: Generator<void, A>): Effect.Effect<A> =>
     for (;;) {
       const { spentMs, step } = yield* oneInATurn.withPermits(1)(Effect.zipLeft(portion(steps), pause))
       if (step.done === true) return step.value
+      // With n under way each has an n-th of the quarter: its own rest, and what the others may work and rest.
       yield* Effect.sleep(spentMs * ((1 + restFactor) * active - 1))
     }
   })

@@ -11,7 +11,6 @@ const nodesMax = 8
 export class TailRows {
   private readonly kept = new Map<NodeId, ReadonlyMap<number, TailRow>>()
   private readonly journal: Context.Tag.Service<typeof JournalStore>
-
   /** Values of the vectors that are kept. */
   private readonly values = new WeakMap<Buffer, Float64Array>()
 
@@ -21,9 +20,11 @@ export class TailRows {
 
   /** What a row's vector says; not to be written to. Throws a RangeError for bytes that are no vector. */
   readonly valuesOf = (vector: Buffer): Float64Array => {
-    const known = this.values.get(vector) ?? decode(vector)
-    this.values.set(vector, known)
-    return known
+    const known = this.values.get(vector)
+    if (known !== undefined) return known
+    const values = decode(vector)
+    this.values.set(vector, values)
+    return values
   }
 
   /** The rows of a node with these seqs, ascending, as far as they are there. Throws what SQLite throws. */

@@ -1,14 +1,11 @@
 // Half of a fleet falls silent at once: when each silence is noticed, what it costs the loop, and how the news gets out.
 import Sqlite from "better-sqlite3"
 import { join } from "node:path"
-import { pathToFileURL } from "node:url"
-import { type Child, delay, kill, message, stop } from "../Children.ts"
-import { type Fleet, intervalMs } from "../Fleet.ts"
-import type { Blocks } from "../Turns.ts"
-import type { OpenOrder } from "../Orders.ts"
+import { delay, kill, stop } from "../Children.ts"
+import type { Fleet } from "../Fleet.ts"
+import { startOpenLoad } from "../Generator.ts"
+import { blocksOf, startProbed } from "../Probed.ts"
 import { idOf, seed } from "../Seed.ts"
-import { startService } from "../Service.ts"
-import { programFile, startProgram } from "../Workshop.ts"
 import { Admin } from "./Admin.ts"
 import { receivers } from "./Receivers.ts"
 
@@ -23,14 +20,8 @@ const deliveryLimitMs = 120_000
 const resends = 200
 const resendEveryMs = 50
 
-const startLoad = async (fleet: Fleet, port: number, pid: number): Promise<Child> => {
-  const load = startProgram("Load", fleet)
-  await message(load, 30_000, "the generator")
-  const order: OpenOrder = { kind: "open", port, pid, intervalMs, warmupMs: 0, measureMs: 600_000 }
-  load.process.send(order)
-  await message(load, 60_000, "the generator")
-  return load
-}
+/** Longer than all that is measured; the generators are killed. */
+const loadTimes = { warmupMs: 0, measureMs: 600_000 }
 
 /** Milliseconds from each silent node's deadline to its event, by what is on disk. */
 const lagsIn = (home: string, from: number): Array<number> => {
@@ -53,28 +44,24 @@ export const storm = async (home: string, fleet: Fleet) => {
   await seed(home, staying)
   await seed(home, leaving, (index) => idOf(index + half))
   const told = await receivers()
-  const service = await startService(home, { preload: pathToFileURL(programFile("Probe")).href })
+  const service = await startProbed(home)
   const startedAt = performance.now()
-  const blocks = async (): Promise<Blocks> => {
-    service.child.process.send({})
-    return message<Blocks>(service.child, 30_000, "the service's probe")
-  }
   const admin = new Admin(service.port)
   await admin.signIn()
   const channelIds = [await admin.channel("healthy", told.healthyUrl), await admin.channel("hanging", told.hangingUrl)]
   const settings = { enabled: true, channel_ids: channelIds, allow_private_targets: true }
   await admin.call("PUT", "/api/admin/alerts/settings/", settings)
-  const [stays, leaves] = await Promise.all(
-    [staying, leaving].map((one) => startLoad(one, service.port, service.child.pid))
-  )
-  if (stays === undefined || leaves === undefined) throw new Error("the generators did not start")
+  const [stays, leaves] = await Promise.all([
+    startOpenLoad(staying, service, loadTimes),
+    startOpenLoad(leaving, service, loadTimes)
+  ])
   await delay(Math.max(0, graceMs - (performance.now() - startedAt)))
-  await blocks()
+  await blocksOf(service)
   await kill(leaves)
   await delay(closingMs)
-  const closing = await blocks()
+  const closing = await blocksOf(service)
   await delay(thresholdMs - closingMs + afterMs)
-  const block = await blocks()
+  const block = await blocksOf(service)
   const lagsMs = lagsIn(home, half)
   const until = performance.now() + deliveryLimitMs
   while (told.arrivals.length < half && performance.now() < until) await delay(100)

@@ -6,11 +6,16 @@ export const waitingMax = 40
 /** Each range until its code is compiled, as in a service that has run for a while. */
 const warmupAsks = 100
 
-/** Signed in, at a service that is warm. */
-export const warmAsker = async (port: number, series: ReadonlyArray<string>): Promise<Asker> => {
-  const asker = new Asker(port, series, waitingMax)
+/** Signed in, at a service that is warm. Fails on an answer that has less than this share of its points. */
+export const warmAsker = async (
+  port: number,
+  series: ReadonlyArray<string>,
+  connections: number,
+  shareMin = 0
+): Promise<Asker> => {
+  const asker = new Asker(port, series, connections)
   await asker.signIn()
-  for (let i = 0; i < warmupAsks; i++) for (const range of askedRanges) await asker.ask(range)
+  for (let i = 0; i < warmupAsks; i++) for (const range of askedRanges) await asker.ask(range, shareMin)
   return asker
 }
 

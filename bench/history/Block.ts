@@ -2,15 +2,16 @@
 import Sqlite from "better-sqlite3"
 import { join } from "node:path"
 import { monitorEventLoopDelay } from "node:perf_hooks"
-import { pathToFileURL } from "node:url"
 import { type Child, delay, kill, message, start, stop } from "../Children.ts"
 import { type Fleet, intervalMs } from "../Fleet.ts"
 import type { Result } from "../Figures.ts"
-import type { OpenOrder, OpenResult } from "../Orders.ts"
+import { startOpenLoad } from "../Generator.ts"
+import type { OpenResult } from "../Orders.ts"
+import { blocksOf, startProbed } from "../Probed.ts"
 import { seed } from "../Seed.ts"
-import { type Service, startService } from "../Service.ts"
-import { newHome, programFile, removeFile, removeHome, serverFile, sizeOf, startProgram } from "../Workshop.ts"
-import { asking, warmAsker } from "./Asking.ts"
+import type { Service } from "../Service.ts"
+import { newHome, removeFile, removeHome, serverFile, sizeOf } from "../Workshop.ts"
+import { asking, waitingMax, warmAsker } from "./Asking.ts"
 import { type FillResult, unfolded } from "./Filling.ts"
 import { dropping, droppedHours } from "./Room.ts"
 import { type Blocks, overMs } from "../Turns.ts"
@@ -24,15 +25,6 @@ const shareWithout = 0.25
 const shareBare = 0.5
 /** What people look at meanwhile: a page of sixteen charts every three seconds. */
 const queriesPerSec = 5
-
-/** The service with a probe of its event loop. */
-const startProbed = (home: string, env: Readonly<Record<string, string>> = {}): Promise<Service> =>
-  startService(home, { env, preload: pathToFileURL(programFile("Probe")).href })
-
-const blocksOf = async (service: Child): Promise<Blocks> => {
-  service.process.send({})
-  return message<Blocks>(service, 30_000, "the service's probe")
-}
 
 interface Backup {
   readonly child: Child
@@ -79,15 +71,6 @@ const counts = (home: string) => {
   return found
 }
 
-const startLoad = async (fleet: Fleet, port: number, pid: number, measureMs: number): Promise<Child> => {
-  const load = startProgram("Load", fleet)
-  await message(load, 30_000, "the generator")
-  const order: OpenOrder = { kind: "open", port, pid, intervalMs, warmupMs, measureMs }
-  load.process.send(order)
-  await message(load, 60_000, "the generator")
-  return load
-}
-
 const toldOf = ({ longest, maxMs, over, p99Ms, p999Ms }: Blocks): string =>
   `${longest.heldMs.toFixed(1)} ms (computing ${longest.cpuMs.toFixed(1)}; ${over} times over ${overMs}); with waiting for a core ${maxMs.toFixed(1)} ms, 99 of 100 below ${p99Ms.toFixed(1)}, 999 of 1,000 below ${p999Ms.toFixed(1)} ms`
 
@@ -103,23 +86,23 @@ interface Watched extends Record<(typeof phases)[number], Blocks> {
 /** Watches the service's loop under the fleet's reports: a while without anything else, then beside a backup. */
 const watched = async (service: Service, fleet: Fleet, saved: string, seconds: number): Promise<Watched> => {
   const measureMs = seconds * 1000
-  const load = await startLoad(fleet, service.port, service.child.pid, measureMs)
+  const load = await startOpenLoad(fleet, service, { warmupMs, measureMs })
   const answers = message<OpenResult>(load, warmupMs + measureMs + 30_000, "the generator")
   // Awaited below; until then its failure is nobody's.
   answers.catch(() => undefined)
   const idle = monitorEventLoopDelay({ resolution: 1 })
   await delay(warmupMs)
   idle.enable()
-  await blocksOf(service.child)
+  await blocksOf(service)
   const endsAt = performance.now() + measureMs - closingMs
   await delay(measureMs * shareWithout)
-  const before = await blocksOf(service.child)
+  const before = await blocksOf(service)
   const backup = startBackup(saved)
   const besideMs = endsAt - performance.now()
   await Promise.race([backup.child.ended, delay(besideMs)])
-  const beside = await blocksOf(service.child)
+  const beside = await blocksOf(service)
   await delay(Math.max(0, endsAt - performance.now()))
-  const after = await blocksOf(service.child)
+  const after = await blocksOf(service)
   idle.disable()
   const found = await answers
   const fate = await endBackup(backup, besideMs)
@@ -152,7 +135,7 @@ export const block = async (home: string, fleet: Fleet, { series }: FillResult, 
   const { folds } = await unfolded(home)
   const counted = counts(home)
   const service = await startProbed(home, dropping)
-  const asker = await warmAsker(service.port, series)
+  const asker = await warmAsker(service.port, series, waitingMax)
   const queries = asking(asker, queriesPerSec)
   const found = await watched(service, fleet, home, seconds)
   queries.stop()

@@ -20,7 +20,7 @@ export const loss = async (home: string, fleet: Fleet, { series }: FillResult, s
   const service = await startService(home, { env: roomy })
   const load = startProgram("Load", fleet)
   await message(load, 30_000, "the generator")
-  const asker = await warmAsker(service.port, series)
+  const asker = await warmAsker(service.port, series, waitingMax)
   const measureMs = (seconds * 1000) / (pairs * 2)
   const seen = { asked: 0, left: 0, taken: [] as Array<number> }
   const perCpu = { plain: [] as Array<number>, asked: [] as Array<number> }

@@ -2,20 +2,17 @@
 import { stop } from "../Children.ts"
 import { type Figure, quantile, type Result } from "../Figures.ts"
 import { startService } from "../Service.ts"
-import { type AskedRange, askedRanges, Asker } from "./Asker.ts"
+import { type AskedRange, askedRanges } from "./Asker.ts"
+import { warmAsker } from "./Asking.ts"
 import type { FillResult } from "./Filling.ts"
 import { roomy } from "./Room.ts"
 
-/** Each range until its code is compiled. */
-const warmupAsks = 100
 /** Of the points of a range; the last minutes may be missing, since nothing reports here. */
 const shareMin = 0.8
 
 export const queries = async (home: string, { series, tail }: FillResult, seconds: number): Promise<Result> => {
   const service = await startService(home, { env: roomy })
-  const asker = new Asker(service.port, series, 1)
-  await asker.signIn()
-  for (let i = 0; i < warmupAsks; i++) for (const range of askedRanges) await asker.ask(range, shareMin)
+  const asker = await warmAsker(service.port, series, 1, shareMin)
   const taken: Record<AskedRange, Array<number>> = { "1h": [], "24h": [], "30d": [] }
   const until = performance.now() + seconds * 1000
   while (performance.now() < until) for (const range of askedRanges) taken[range].push(await asker.ask(range))

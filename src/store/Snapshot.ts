@@ -25,8 +25,8 @@ export class SnapshotRefused extends Error {}
 const carriedTable = "backup_contents"
 /**
  * 256 kB at a time, each flushed: a commit of the service waits for whatever the disk was given before it. One of a
- * thousand flushes beside this took 12 ms, beside portions of 2 MB 16 and of 8 MB or without flushing 19 to 26. Resting
- * in between gave 8, but the log, which cannot begin anew during a backup, grew for twice as long.
+ * thousand flushes beside this took 12 ms, beside portions of 2 MB 12 to 17, and 26 without flushing. Resting for as
+ * long as each portion took gave 7, but the log, which cannot begin anew during a backup, grew for longer.
  */
 const pagesAtOnce = 64
 
