@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url"
 import { isFailure, type StorageUnavailable } from "../schema/Errors.ts"
 import { Password } from "../src/auth/Password.ts"
 import type { Shape } from "../src/store/Integrity.ts"
+import { keepReportsYoung } from "./Collector.ts"
 import { AppConfig, layer as configLayer } from "./Config.ts"
 import { backup } from "./cli/Backup.ts"
 import { check } from "./cli/Check.ts"
@@ -55,9 +56,9 @@ const startFailure = (cause: Cause.Cause<unknown>) =>
       ? Effect.fail(new StartFailed({ message: reason(cause.error) }))
       : Effect.failCause(cause)
 
-const serve = Command.make("serve", {}, () => Effect.catchAllCause(running, startFailure)).pipe(
-  Command.withDescription("Run the service. Settings are read from WATCHPOST_* in the environment.")
-)
+const serve = Command.make("serve", {}, () =>
+  Effect.zipRight(Effect.sync(keepReportsYoung), Effect.catchAllCause(running, startFailure))
+).pipe(Command.withDescription("Run the service. Settings are read from WATCHPOST_* in the environment."))
 
 /** What shells give for SIGINT. */
 const interruptedCode = 130

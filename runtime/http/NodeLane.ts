@@ -21,6 +21,7 @@ import { type Ending, Intake, type Ticket } from "../Intake.ts"
 import { type Prepared, prepared, send, sendAndClose } from "./Answer.ts"
 import { clientOf, trust, type Trust } from "./ClientAddress.ts"
 import { hasBody, isPlainJson } from "./RequestBody.ts"
+import { TurnShare } from "./TurnShare.ts"
 
 /** Bytes of a body; the contract's 1 MiB holds the largest node that the other bounds allow. */
 export const nodeBodyMax = 1_048_576
@@ -184,7 +185,7 @@ const turnedAway = ({ encoding, length, transfer, type }: Head): Prepared | unde
   return length !== undefined && Number(length) > nodeBodyMax ? tooLarge : undefined
 }
 
-/** Takes the body of a known node's report and hands it to the intake. */
+/** Takes the body of a known node's report and hands it to the intake, in this turn of the event loop or a later one. */
 const take = (
   route: "metrics" | "static",
   id: NodeId,
@@ -192,17 +193,23 @@ const take = (
   length: number,
   request: IncomingMessage,
   response: ServerResponse,
-  addressOf: (request: IncomingMessage) => string
-): void =>
+  { addressOf, share }: { addressOf: (request: IncomingMessage) => string; share: TurnShare }
+): void => {
+  const hand = (text: string, address: string) => {
+    if (text === "") {
+      ticket.reject()
+      send(response, noBody)
+    } else if (route === "static") ticket.statics(id, text, new Answering(route, response))
+    else ticket.report(id, text, address, new Answering(route, response))
+  }
   collect(
     request,
     length,
     (text) => {
-      if (text === "") {
-        ticket.reject()
-        send(response, noBody)
-      } else if (route === "static") ticket.statics(id, text, new Answering(route, response))
-      else ticket.report(id, text, addressOf(request), new Answering(route, response))
+      // A connection that is gone by then has no address any more.
+      const address = addressOf(request)
+      if (share.isSpent(text.length)) share.putOff(text.length, () => hand(text, address))
+      else hand(text, address)
     },
     () => {
       ticket.reject()
@@ -210,6 +217,7 @@ const take = (
     },
     () => ticket.reject()
   )
+}
 
 const make = Effect.gen(function* () {
   const intake = yield* Intake
@@ -219,6 +227,7 @@ const make = Effect.gen(function* () {
   const fork = Runtime.runFork(yield* Effect.runtime<never>())
   const failures = LoginLimit.make(LoginLimit.nodeQuota)
   const addressOf = addressReader(ranges)
+  const share = new TurnShare()
 
   /** Only failures are limited: a known secret passes whatever its address did before. */
   const stranger = (request: IncomingMessage, response: ServerResponse) => {
@@ -245,7 +254,7 @@ const make = Effect.gen(function* () {
       if (id === undefined) return stranger(request, response)
       if (refusal !== undefined) return sendAndClose(response, refusal)
       if (route === "identity" || ticket === undefined) return void identity(response)
-      take(route, id, ticket, Number(head.length ?? Number.NaN), request, response, addressOf)
+      take(route, id, ticket, Number(head.length ?? Number.NaN), request, response, { addressOf, share })
     }
   })
 })
