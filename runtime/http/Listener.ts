@@ -7,15 +7,16 @@ import { InvalidPath, InvalidRequest } from "../../schema/Errors.ts"
 import { AppConfig } from "../Config.ts"
 import { ListenAddress } from "../ListenAddress.ts"
 import { Readiness } from "../Readiness.ts"
-import { apiHeaders, closeUnread, type Prepared, prepared, send } from "./Answer.ts"
+import { apiHeaders, closeUnread, keepAlive, keepAliveSec, type Prepared, prepared, send } from "./Answer.ts"
 import { documents } from "./Docs.ts"
 import { apiBodyMax, isPlain } from "./Edge.ts"
 import { Files } from "./Files.ts"
+import { IdleSockets } from "./IdleSockets.ts"
 import { NodeLane, nodeRoute } from "./NodeLane.ts"
 import { Server as ApiServer } from "./Server.ts"
 
-/** Agents push every 3 s and proxies keep connections for a minute: longer than both, so that nobody reconnects. */
-const keepAliveMs = 75_000
+/** How often idle connections are looked for. */
+const sweepSec = 5
 /** Slow senders of headers and bodies are cut; the check runs every second. */
 const headersMs = 10_000
 const requestMs = 15_000
@@ -30,7 +31,7 @@ const connectionsMax = 20_000
 /** Answers in flight get this long at shutdown, so that the whole exit stays below five seconds. */
 const drainMs = 2500
 /** How often connections that have become idle are closed meanwhile. */
-const sweepMs = 25
+const drainSweepMs = 25
 
 /** The address could not be listened on; the message is one line for a person. */
 export class ListenFailed extends Data.TaggedError("ListenFailed")<{ readonly message: string }> {}
@@ -61,7 +62,7 @@ const listen = (server: Server, host: string, port: number) =>
  */
 const close = (server: Server) =>
   Effect.async<void>((resume) => {
-    const sweep = setInterval(() => server.closeIdleConnections(), sweepMs)
+    const sweep = setInterval(() => server.closeIdleConnections(), drainSweepMs)
     const cut = setTimeout(() => server.closeAllConnections(), drainMs)
     server.close(() => {
       clearInterval(sweep)
@@ -71,10 +72,11 @@ const close = (server: Server) =>
     server.closeIdleConnections()
   })
 
-const open = (dispatch: (request: IncomingMessage, response: ServerResponse) => void): Server => {
+const open = (idle: IdleSockets, dispatch: (request: IncomingMessage, response: ServerResponse) => void): Server => {
   const server = createServer(
     {
-      keepAliveTimeout: keepAliveMs,
+      // Idle connections are swept.
+      keepAliveTimeout: 0,
       headersTimeout: headersMs,
       requestTimeout: requestMs,
       connectionsCheckingInterval: 1000,
@@ -85,6 +87,7 @@ const open = (dispatch: (request: IncomingMessage, response: ServerResponse) => 
   )
   server.maxHeadersCount = headersMax
   server.maxConnections = connectionsMax
+  server.on("connection", (socket) => idle.watch(socket))
   server.on("clientError", (_, socket) => {
     // A client that keeps its own side open must not keep the connection.
     setTimeout(() => socket.destroy(), lingerMs).unref()
@@ -99,46 +102,53 @@ const open = (dispatch: (request: IncomingMessage, response: ServerResponse) => 
 const isUnbounded = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > apiBodyMax
 
-const dispatcher = Effect.gen(function* () {
-  const lane = yield* NodeLane
-  const files = yield* Files
-  const readiness = yield* Readiness
-  const { app } = yield* ApiServer
-  const handle = yield* NodeHttpServer.makeHandler(app)
-  const { json, page } = documents()
-  return (request: IncomingMessage, response: ServerResponse): void => {
-    const url = request.url ?? "/"
-    const query = url.indexOf("?")
-    const path = query < 0 ? url : url.slice(0, query)
-    const { method } = request
-    if (method === "POST") {
-      const route = nodeRoute(path)
-      // The lane counts the bytes of reports itself; nobody reads what comes with an identity.
-      if (route === "identity" && isUnbounded(request)) closeUnread(response)
-      if (route !== undefined) return lane.handle(route, request, response)
+const dispatcher = (idle: IdleSockets) =>
+  Effect.gen(function* () {
+    const lane = yield* NodeLane
+    const files = yield* Files
+    const readiness = yield* Readiness
+    const { app } = yield* ApiServer
+    const handle = yield* NodeHttpServer.makeHandler(app)
+    const { json, page } = documents()
+    return (request: IncomingMessage, response: ServerResponse): void => {
+      const url = request.url ?? "/"
+      const query = url.indexOf("?")
+      const path = query < 0 ? url : url.slice(0, query)
+      const { method } = request
+      if (method === "POST") {
+        const route = nodeRoute(path)
+        // The lane counts the bytes of reports itself; nobody reads what comes with an identity.
+        if (route === "identity" && isUnbounded(request)) closeUnread(response)
+        if (route !== undefined) {
+          idle.used(request.socket)
+          return lane.handle(route, request, response)
+        }
+      }
+      if (isUnbounded(request)) closeUnread(response)
+      // Answers of the lane fit into any socket buffer; only longer ones can stall. Set for the whole server, the timer
+      // would be wound up again with every packet of every agent: a fifth of what a report costs.
+      idle.answering(request.socket, response, stalledMs)
+      response.setHeader(...keepAlive)
+      if (method === "GET" || method === "HEAD") {
+        if (path === "/healthz") return send(response, healthy)
+        if (path === "/readyz") return send(response, ready(readiness.reason()))
+      }
+      if (method === "GET") {
+        if (path === "/api/openapi.json" || path === "/api/openapi.json/") return send(response, json)
+        if (path === "/api/docs" || path === "/api/docs/") return send(response, page)
+      }
+      if (path === "/api" || path.startsWith("/api/")) return handle(request, response)
+      if (!isPlain(path)) return send(response, badPath)
+      files.handle(path, request, response)
     }
-    if (isUnbounded(request)) closeUnread(response)
-    // Answers of the lane fit into any socket buffer; only longer ones can stall. Set for the whole server, the timer
-    // would be wound up again with every packet of every agent: a fifth of what a report costs.
-    response.setTimeout(stalledMs, () => request.socket.destroy())
-    if (method === "GET" || method === "HEAD") {
-      if (path === "/healthz") return send(response, healthy)
-      if (path === "/readyz") return send(response, ready(readiness.reason()))
-    }
-    if (method === "GET") {
-      if (path === "/api/openapi.json" || path === "/api/openapi.json/") return send(response, json)
-      if (path === "/api/docs" || path === "/api/docs/") return send(response, page)
-    }
-    if (path === "/api" || path.startsWith("/api/")) return handle(request, response)
-    if (!isPlain(path)) return send(response, badPath)
-    files.handle(path, request, response)
-  }
-})
+  })
 
 const make = Effect.gen(function* () {
   const { listenHost, listenPort } = yield* AppConfig
-  const server = open(yield* dispatcher)
+  const idle = new IdleSockets(Math.ceil(keepAliveSec / sweepSec))
+  const server = open(idle, yield* dispatcher(idle))
   const address = yield* Effect.acquireRelease(listen(server, listenHost, listenPort), () => close(server))
+  yield* Effect.forkScoped(Effect.forever(Effect.zipRight(Effect.sleep(`${sweepSec} seconds`), idle.sweep)))
   const wildcard = listenHost === "0.0.0.0" || listenHost === "::"
   const host = wildcard ? "127.0.0.1" : listenHost.includes(":") ? `[${listenHost}]` : listenHost
   return ListenAddress.of({ port: address.port, localUrl: `http://${host}:${address.port}` })

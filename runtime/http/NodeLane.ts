@@ -18,7 +18,7 @@ import * as LoginLimit from "../../src/auth/LoginLimit.ts"
 import { AppConfig } from "../Config.ts"
 import { InstallId } from "../InstallId.ts"
 import { type Ending, Intake, type Ticket } from "../Intake.ts"
-import { type Prepared, prepared, send, sendAndClose } from "./Answer.ts"
+import { keepAlive, type Prepared, prepared, send, sendAndClose } from "./Answer.ts"
 import { clientOf, trust, type Trust } from "./ClientAddress.ts"
 import { hasBody, isPlainJson } from "./RequestBody.ts"
 import { TurnShare } from "./TurnShare.ts"
@@ -55,7 +55,8 @@ const okHeaders = (type: string, length: number): Array<string> => [
   "Cache-Control",
   "no-store",
   "X-Content-Type-Options",
-  "nosniff"
+  "nosniff",
+  ...keepAlive
 ]
 const json = "application/json; charset=utf-8"
 const answer = (type: string, body: string): Prepared => ({
