@@ -128,7 +128,7 @@ const dispatcher = (idle: IdleSockets) =>
       // Answers of the lane fit into any socket buffer; only longer ones can stall. Set for the whole server, the timer
       // would be wound up again with every packet of every agent: a fifth of what a report costs.
       idle.answering(request.socket, response, stalledMs)
-      response.setHeader(...keepAlive)
+      if (response.shouldKeepAlive) response.setHeader(...keepAlive)
       if (method === "GET" || method === "HEAD") {
         if (path === "/healthz") return send(response, healthy)
         if (path === "/readyz") return send(response, ready(readiness.reason()))

@@ -238,6 +238,17 @@ describe("HTTP that is none", () => {
   })
 })
 
+describe("a connection", () => {
+  it("is kept after an answer, which tells for how long, unless the client wants it closed", async () => {
+    for (const path of ["/api/version", "/healthz", "/"]) {
+      const kept = await exchange(service.port, head(`GET ${path} HTTP/1.1`, "Host: x"))
+      expect(kept?.headers).toMatchObject({ connection: "keep-alive", "keep-alive": "timeout=75" })
+      const closed = await exchange(service.port, head(`GET ${path} HTTP/1.1`, "Host: x", "Connection: close"))
+      expect([closed?.headers["connection"], closed?.headers["keep-alive"]]).toEqual(["close", undefined])
+    }
+  })
+})
+
 describe("a body beyond the limit", () => {
   interface Outcome {
     readonly answer: RawAnswer | undefined
