@@ -8,11 +8,6 @@ export const apiHeaders = {
   "x-content-type-options": "nosniff"
 } as const
 
-/** Agents push every 3 s and proxies keep connections for a minute: longer than both, so that nobody reconnects. */
-export const keepAliveSec = 75
-/** Tells clients, which otherwise go by defaults of their own; Node's takes a few seconds. */
-export const keepAlive = ["Keep-Alive", `timeout=${keepAliveSec}`] as const
-
 /** Headers of every page and file; the policy leaves scripts, styles and connections to this origin only. */
 export const securityHeaders = {
   "content-security-policy":

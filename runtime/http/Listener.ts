@@ -7,7 +7,7 @@ import { InvalidPath, InvalidRequest } from "../../schema/Errors.ts"
 import { AppConfig } from "../Config.ts"
 import { ListenAddress } from "../ListenAddress.ts"
 import { Readiness } from "../Readiness.ts"
-import { apiHeaders, closeUnread, keepAlive, keepAliveSec, type Prepared, prepared, send } from "./Answer.ts"
+import { apiHeaders, closeUnread, type Prepared, prepared, send } from "./Answer.ts"
 import { documents } from "./Docs.ts"
 import { apiBodyMax, isPlain } from "./Edge.ts"
 import { Files } from "./Files.ts"
@@ -15,6 +15,8 @@ import { IdleSockets } from "./IdleSockets.ts"
 import { NodeLane, nodeRoute } from "./NodeLane.ts"
 import { Server as ApiServer } from "./Server.ts"
 
+/** Agents push every 3 s and proxies keep connections for a minute: longer than both, so that nobody reconnects. */
+const keepAliveSec = 75
 /** How often idle connections are looked for. */
 const sweepSec = 5
 /** Slow senders of headers and bodies are cut; the check runs every second. */
@@ -102,6 +104,14 @@ const open = (idle: IdleSockets, dispatch: (request: IncomingMessage, response: 
 const isUnbounded = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > apiBodyMax
 
+/**
+ * From this, and nothing else, node makes the header that tells a client how long its connection is kept; without it
+ * clients go by defaults of a few seconds. The server's own setting would also wind up a timer after each answer.
+ */
+interface Promising extends ServerResponse {
+  _keepAliveTimeout?: number
+}
+
 const dispatcher = (idle: IdleSockets) =>
   Effect.gen(function* () {
     const lane = yield* NodeLane
@@ -110,7 +120,8 @@ const dispatcher = (idle: IdleSockets) =>
     const { app } = yield* ApiServer
     const handle = yield* NodeHttpServer.makeHandler(app)
     const { json, page } = documents()
-    return (request: IncomingMessage, response: ServerResponse): void => {
+    return (request: IncomingMessage, response: Promising): void => {
+      response._keepAliveTimeout = keepAliveSec * 1000
       const url = request.url ?? "/"
       const query = url.indexOf("?")
       const path = query < 0 ? url : url.slice(0, query)
@@ -128,7 +139,6 @@ const dispatcher = (idle: IdleSockets) =>
       // Answers of the lane fit into any socket buffer; only longer ones can stall. Set for the whole server, the timer
       // would be wound up again with every packet of every agent: a fifth of what a report costs.
       idle.answering(request.socket, response, stalledMs)
-      if (response.shouldKeepAlive) response.setHeader(...keepAlive)
       if (method === "GET" || method === "HEAD") {
         if (path === "/healthz") return send(response, healthy)
         if (path === "/readyz") return send(response, ready(readiness.reason()))

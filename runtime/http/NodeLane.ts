@@ -18,7 +18,7 @@ import * as LoginLimit from "../../src/auth/LoginLimit.ts"
 import { AppConfig } from "../Config.ts"
 import { InstallId } from "../InstallId.ts"
 import { type Ending, Intake, type Ticket } from "../Intake.ts"
-import { keepAlive, type Prepared, prepared, send, sendAndClose } from "./Answer.ts"
+import { type Prepared, prepared, send, sendAndClose } from "./Answer.ts"
 import { clientOf, trust, type Trust } from "./ClientAddress.ts"
 import { hasBody, isPlainJson } from "./RequestBody.ts"
 import { TurnShare } from "./TurnShare.ts"
@@ -55,8 +55,7 @@ const okHeaders = (type: string, length: number): Array<string> => [
   "Cache-Control",
   "no-store",
   "X-Content-Type-Options",
-  "nosniff",
-  ...keepAlive
+  "nosniff"
 ]
 const json = "application/json; charset=utf-8"
 const answer = (type: string, body: string): Prepared => ({
@@ -186,6 +185,12 @@ const turnedAway = ({ encoding, length, transfer, type }: Head): Prepared | unde
   return length !== undefined && Number(length) > nodeBodyMax ? tooLarge : undefined
 }
 
+/** What all reports of a lane share. */
+interface Shared {
+  readonly addressOf: (request: IncomingMessage) => string
+  readonly share: TurnShare
+}
+
 /** Takes the body of a known node's report and hands it to the intake, in this turn of the event loop or a later one. */
 const take = (
   route: "metrics" | "static",
@@ -194,7 +199,7 @@ const take = (
   length: number,
   request: IncomingMessage,
   response: ServerResponse,
-  { addressOf, share }: { addressOf: (request: IncomingMessage) => string; share: TurnShare }
+  { addressOf, share }: Shared
 ): void => {
   const hand = (text: string, address: string) => {
     if (text === "") {
@@ -228,7 +233,7 @@ const make = Effect.gen(function* () {
   const fork = Runtime.runFork(yield* Effect.runtime<never>())
   const failures = LoginLimit.make(LoginLimit.nodeQuota)
   const addressOf = addressReader(ranges)
-  const share = new TurnShare()
+  const shared: Shared = { addressOf, share: new TurnShare() }
 
   /** Only failures are limited: a known secret passes whatever its address did before. */
   const stranger = (request: IncomingMessage, response: ServerResponse) => {
@@ -255,7 +260,7 @@ const make = Effect.gen(function* () {
       if (id === undefined) return stranger(request, response)
       if (refusal !== undefined) return sendAndClose(response, refusal)
       if (route === "identity" || ticket === undefined) return void identity(response)
-      take(route, id, ticket, Number(head.length ?? Number.NaN), request, response, { addressOf, share })
+      take(route, id, ticket, Number(head.length ?? Number.NaN), request, response, shared)
     }
   })
 })

@@ -139,6 +139,8 @@ describe("a report", () => {
     const answer = await push(service, "metrics", node.secret, reportOf())
     expect(answer.headers.connection).toBe("keep-alive")
     expect(answer.headers["keep-alive"]).toBe("timeout=75")
+    const refused = await service.call("POST", "/api/node/metrics", agentOf(node.secret), "{")
+    expect([refused.status, refused.headers["keep-alive"]]).toEqual([400, "timeout=75"])
   })
 
   it("is acknowledged again when it is repeated, and stored once", async () => {
