@@ -1,10 +1,10 @@
 // Copies SQLite's log into the database beside the event loop, in a thread, so that the log can always be begun anew.
-import { Clock, type Context, Data, Deferred, Effect, Exit, FiberId, Layer } from "effect"
+import { Clock, type Context, Deferred, Effect, Exit, Layer, Option } from "effect"
 import { createRequire } from "node:module"
-import { Worker } from "node:worker_threads"
 import { autocheckpointFrames, Database } from "../src/store/Sql.ts"
 import { FiberRegister, noteTrouble, supervised, type Watch } from "./FiberStatus.ts"
 import { Journal } from "./Journal.ts"
+import { CopyFailed, LogThread, type Standing, ThreadEnded } from "./LogThread.ts"
 
 /** A fleet of 10,000 makes 4 MB of log in a second, and asking SQLite costs 2 µs. */
 const lookEveryMs = 100
@@ -22,117 +22,10 @@ const holdMsMax = 250
  */
 const framesLarge = 4096
 const holdLargeMsMax = 750
-/** Where commits step in while the thread cannot copy: 64 MB, which the file of the log keeps anyway. */
-const framesHelpless = 16_384
+/** `logBytesKept` in frames: where beginning the log anew cuts it, and where commits step in if the thread cannot copy. */
+const framesKept = 16_384
 /** Threads that end one after the other without having copied anything; after these it is done without. */
 const threadsMax = 3
-
-/** Frames in the log, and how many of them are in the database already. */
-interface Standing {
-  readonly frames: number
-  readonly copied: number
-}
-type Reply = { readonly standing: Standing } | { readonly error: string }
-
-/** SQLite in the thread could not do it; the thread goes on. */
-class CopyFailed extends Data.TaggedError("CopyFailed")<{ readonly message: string }> {}
-class ThreadEnded extends Data.TaggedError("ThreadEnded")<{ readonly message: string }> {}
-
-/**
- * What the thread runs, as text: a file of its own would have another place and language in a checkout and in the
- * bundle. Its connection stands only while there is something to copy, so that none outlives a `reopen` for long.
- */
-const program = `
-const { parentPort, workerData } = require("node:worker_threads")
-const Sqlite = require(workerData.library)
-let db
-const none = { frames: 0, copied: 0 }
-const commands = {
-  copy() {
-    if (db === undefined) {
-      db = new Sqlite(workerData.file, { fileMustExist: true })
-      db.pragma("synchronous = FULL")
-    }
-    const [{ log, checkpointed }] = db.pragma("wal_checkpoint(PASSIVE)")
-    return { frames: log, copied: checkpointed }
-  },
-  close() {
-    if (db !== undefined) db.close()
-    db = undefined
-    return none
-  }
-}
-parentPort.on("message", (command) => {
-  try {
-    parentPort.postMessage({ standing: commands[command]() })
-  } catch (cause) {
-    parentPort.postMessage({ error: String(cause) })
-  }
-})
-parentPort.postMessage({ standing: none })
-`
-
-type Answer = Deferred.Deferred<Standing, CopyFailed | ThreadEnded>
-
-/** One thread; only the checkpointer's fiber asks it. */
-class Thread {
-  private readonly worker: Worker
-  private readonly awaited: Array<Answer> = []
-  private cause = "it ended by itself"
-  hasEnded = false
-  /** Its first word, once the library is loaded. */
-  readonly ready: Answer
-
-  constructor(library: string, file: string) {
-    this.ready = this.expect()
-    this.worker = new Worker(program, {
-      eval: true,
-      workerData: { library, file },
-      // Neither loaders nor settings of this process: the text needs none of them, and they take memory.
-      execArgv: [],
-      env: {},
-      // The pages are SQLite's; with these limits a thread takes 9 MB in all.
-      resourceLimits: { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1 }
-    })
-    this.worker.on("message", (reply: Reply) =>
-      this.settle("error" in reply ? Exit.fail(new CopyFailed({ message: reply.error })) : Exit.succeed(reply.standing))
-    )
-    this.worker.on("error", (cause) => {
-      this.cause = String(cause)
-    })
-    this.worker.on("exit", () => {
-      this.hasEnded = true
-      while (this.awaited.length > 0) this.settle(Exit.fail(this.ended()))
-    })
-  }
-
-  private ended(): ThreadEnded {
-    return new ThreadEnded({ message: `the thread that copies the log ended: ${this.cause}` })
-  }
-
-  private expect(): Answer {
-    const answer: Answer = Deferred.unsafeMake(FiberId.none)
-    this.awaited.push(answer)
-    return answer
-  }
-
-  private settle(exit: Exit.Exit<Standing, CopyFailed | ThreadEnded>): void {
-    const answer = this.awaited.shift()
-    if (answer !== undefined) Deferred.unsafeDone(answer, exit)
-  }
-
-  /** The answer comes even if nobody waits for it any more; the next question is answered after it. */
-  readonly ask = (command: "copy" | "close"): Effect.Effect<Answer, ThreadEnded> =>
-    Effect.suspend(() => {
-      if (this.hasEnded) return Effect.fail(this.ended())
-      const answer = this.expect()
-      this.worker.postMessage(command)
-      return Effect.succeed(answer)
-    })
-
-  /** After what SQLite is doing; the thread's connection is closed by then. */
-  readonly end: Effect.Effect<void> = Effect.promise(() => this.worker.terminate())
-}
 
 interface Tools {
   readonly database: Context.Tag.Service<typeof Database>
@@ -141,7 +34,7 @@ interface Tools {
   readonly library: string
   readonly watch: Watch
   /** Started when there is something to copy for the first time. */
-  thread: Thread | undefined
+  thread: LogThread | undefined
   /** Threads that ended since the last pass that worked. */
   threadsLost: number
   /** Frames that are in the log alone, as of the last look. */
@@ -181,22 +74,34 @@ const threadOf = (tools: Tools) =>
     if (tools.thread?.hasEnded === false) return tools.thread
     const { database, library } = tools
     const thread = yield* Effect.try({
-      try: () => (tools.thread = new Thread(library, database.filename)),
+      try: () => (tools.thread = new LogThread(library, database.filename)),
       catch: (cause) => new ThreadEnded({ message: `no thread can copy the log: ${String(cause)}` })
     })
     yield* Deferred.await(thread.ready)
     return thread
   }).pipe(Effect.catchAll(({ message }) => goWithout(tools, message)))
 
-/** While nobody commits, the thread can come to the end of the log; then the next commit begins it anew. */
-const lastPass = ({ database }: Tools, thread: Thread, holdMs: number) =>
+/** All is in the database, and the next commit would begin the file anew, cutting it first. */
+const isOverlong = ({ copied, frames }: Standing): boolean => copied === frames && frames > framesKept
+
+/**
+ * While nobody commits, the thread can come to the end of the log; then the next commit begins it anew. After a backup
+ * that commit took 45 to 75 ms for 160 MB: the thread makes one of its own instead.
+ */
+const lastPass = ({ database }: Tools, thread: LogThread, holdMs: number) =>
   Effect.acquireUseRelease(
     Effect.sync(() => database.hold(true)),
-    () => Effect.tap(thread.ask("copy"), (answer) => Effect.timeoutOption(Deferred.await(answer), holdMs)),
+    () =>
+      Effect.gen(function* () {
+        const answer = yield* thread.ask("copy")
+        const done = yield* Effect.timeoutOption(Deferred.await(answer), holdMs)
+        if (Option.exists(done, isOverlong)) yield* Effect.flatMap(thread.ask("renew"), Deferred.await)
+        return answer
+      }),
     () => Effect.sync(() => database.hold(false))
   ).pipe(Effect.flatMap(Deferred.await))
 
-const passes = (tools: Tools, thread: Thread, before: Standing) =>
+const passes = (tools: Tools, thread: LogThread, before: Standing) =>
   Effect.gen(function* () {
     const isLarge = before.frames - before.copied >= framesLarge
     let { copied } = before
@@ -211,8 +116,8 @@ const passes = (tools: Tools, thread: Thread, before: Standing) =>
       const leftBefore = left
       left = frames - done.copied
       // At its end, or even begun anew meanwhile.
-      if (left <= 0) return done
-      if (isLarge && left <= framesFew) break
+      if (left <= 0 && !isOverlong(done)) return done
+      if (left <= 0 || (isLarge && left <= framesFew)) break
       // Each pass leaves what was committed during it, and SQLite syncs the database only in one that leaves nothing.
       // The second is short, so it often does: 4 MB shall not be synced while commits wait. From then on a writer that
       // is as fast as the copying is made to wait.
@@ -237,7 +142,7 @@ const passes = (tools: Tools, thread: Thread, before: Standing) =>
 const noted = (tools: Tools, { message }: CopyFailed) =>
   Effect.map(Clock.currentTimeMillis, (now) => {
     noteTrouble(tools.watch, `the log cannot be copied: ${message}`, now)
-    tools.database.autocheckpoint(framesHelpless)
+    tools.database.autocheckpoint(framesKept)
     return 0
   })
 

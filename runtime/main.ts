@@ -13,7 +13,7 @@ import { backup } from "./cli/Backup.ts"
 import { check } from "./cli/Check.ts"
 import { CommandFailed } from "./cli/Job.ts"
 import { restore } from "./cli/Restore.ts"
-import { keepReportsYoung } from "./Garbage.ts"
+import { tuneCollections } from "./Garbage.ts"
 import { ListenFailed } from "./http/Listener.ts"
 import { currentShape, service } from "./Layers.ts"
 import { ListenAddress } from "./ListenAddress.ts"
@@ -57,7 +57,7 @@ const startFailure = (cause: Cause.Cause<unknown>) =>
       : Effect.failCause(cause)
 
 const serve = Command.make("serve", {}, () =>
-  Effect.zipRight(Effect.sync(keepReportsYoung), Effect.catchAllCause(running, startFailure))
+  Effect.zipRight(Effect.sync(tuneCollections), Effect.catchAllCause(running, startFailure))
 ).pipe(Command.withDescription("Run the service. Settings are read from WATCHPOST_* in the environment."))
 
 /** What shells give for SIGINT. */

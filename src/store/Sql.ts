@@ -34,6 +34,9 @@ export class Database extends Context.Tag("store/Database")<
  */
 export const autocheckpointFrames = 1000
 
+/** To so much the file of the log is cut when it is begun anew after it grew: what it has, commits need not claim. */
+export const logBytesKept = 67_108_864
+
 /** Prepared statements kept per connection: the control plane has about sixty. */
 const statementsMax = 200
 
@@ -50,7 +53,7 @@ const open = (filename: string, autocheckpoint: number): Sqlite.Database => {
   // 8 MB of page cache: the tail is appended and seldom read, and the system caches the file as well.
   db.pragma("cache_size = -8192")
   db.pragma(`wal_autocheckpoint = ${autocheckpoint}`)
-  db.pragma("journal_size_limit = 67108864")
+  db.pragma(`journal_size_limit = ${logBytesKept}`)
   return db
 }
 

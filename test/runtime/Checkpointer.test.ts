@@ -2,12 +2,12 @@
 import { describe, expect, it } from "@effect/vitest"
 import Sqlite from "better-sqlite3"
 import { Effect, Layer, TestClock } from "effect"
-import { existsSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, rmSync, statSync, writeFileSync } from "node:fs"
 import * as Checkpointer from "../../runtime/Checkpointer.ts"
 import { FiberRegister } from "../../runtime/FiberStatus.ts"
 import { Journal } from "../../runtime/Journal.ts"
 import { NodeId } from "../../schema/Ids.ts"
-import { Database, layer as sqlLayer } from "../../src/store/Sql.ts"
+import { Database, layer as sqlLayer, logBytesKept } from "../../src/store/Sql.ts"
 import { full, journalOn, makeDisk } from "../support/Disk.ts"
 import { onDisk, pass, turns, until } from "../support/Engine.ts"
 import {
@@ -93,7 +93,7 @@ describe("a thread that fails", { timeout: 30_000 }, () => {
           expect([autocheckpointOf(database), logs]).toEqual([16_384, []])
           rmSync(markOf(room))
           yield* eventually("the log to be copied", () => logOf(database).copied > 1200)
-          expect(autocheckpointOf(database)).toBe(0)
+          yield* eventually("commits to leave it to the thread again", () => autocheckpointOf(database) === 0)
         }),
       {
         pass: 'if (existsSync(mark)) throw new Error("database or disk is full"); return copy()'
@@ -181,6 +181,27 @@ describe("the log", { timeout: 30_000 }, () => {
     while (passes === 1 && !existsSync(mark + 1)) wait()
     return found`
       }
+    )
+  )
+
+  it.effect("that outgrew its file during a backup is begun anew and cut by the thread, not by the next commit", () =>
+    inRoom(({ database, file }) =>
+      Effect.gen(function* () {
+        const id = database.handle().pragma("application_id", { simple: true })
+        yield* commit(database, 10)
+        const backup = readerOf(file)
+        yield* commit(database, 17_000)
+        const size = statSync(`${file}-wal`).size
+        yield* pass(500)
+        backup.close()
+        yield* eventually("the log to be begun anew", () => logOf(database).frames < 100)
+
+        expect(size).toBeGreaterThan(logBytesKept)
+        expect(statSync(`${file}-wal`).size).toBeLessThanOrEqual(logBytesKept)
+        expect(database.busy()).toBe(false)
+        expect(database.handle().pragma("application_id", { simple: true })).toBe(id)
+        expect(database.handle().prepare("SELECT count(*) AS n FROM things").get()).toEqual({ n: 17_010 })
+      })
     )
   )
 
