@@ -6,10 +6,18 @@ import { NodeId } from "../schema/Ids.ts"
 import type { Viewer } from "../schema/Session.ts"
 import { RawReader, TierReader } from "../src/core/Chunk.ts"
 import { kept } from "../src/core/Column.ts"
-import { type HistoryParams, type HistoryQuery, historyQuery, isWrong, serverIdOf } from "../src/core/HistoryQuery.ts"
+import {
+  type HistoryParams,
+  type HistoryQuery,
+  historyQuery,
+  isWrong,
+  type Reach,
+  serverIdOf
+} from "../src/core/HistoryQuery.ts"
 import { isoSeconds, onlinePoints, onlineRangeOf, onlineSpan, receivedIn, type Span } from "../src/core/Online.ts"
 import { Points } from "../src/core/Points.ts"
 import { Sealing } from "../src/core/Sealing.ts"
+import { historyText } from "../src/core/HistoryText.ts"
 import { findSeries, type Series, seriesFrom } from "../src/core/Series.ts"
 import { type Tier, tierNames, tiers } from "../src/core/Tier.ts"
 import { canRead } from "../src/core/Visibility.ts"
@@ -39,6 +47,10 @@ export class HistoryReads extends Context.Tag("runtime/HistoryReads")<
   {
     /** Guests get 403 for what they may not read, whatever the reason; administrators 404 for an unknown node. */
     readonly history: (viewer: Viewer, params: HistoryParams) => Effect.Effect<HistoryAnswer, Refusal>
+    /** The same as JSON. */
+    readonly text: (viewer: Viewer, params: HistoryParams) => Effect.Effect<string, Refusal>
+    /** The same without a fiber; undefined for guests, and where there is anything to wait for or to refuse. */
+    readonly textAtOnce: (viewer: Viewer, params: HistoryParams) => string | undefined
     readonly online: (
       viewer: Viewer,
       params: { readonly server_id?: string | undefined; readonly range?: string | undefined }
@@ -132,7 +144,13 @@ const namesFor = ({ supervisor }: Tools, id: NodeId, device: string): ReadonlyAr
   return [device, ...mounted.flatMap(({ name, ref }) => [ref ?? "", name]).filter((name) => name !== "")]
 }
 
-const answer = (tools: Tools, id: NodeId, query: HistoryQuery): HistoryAnswer => {
+/** An answer whose points are still columns. */
+interface Gathered {
+  readonly head: Omit<HistoryAnswer, "points">
+  readonly points: Points
+}
+
+const gathered = (tools: Tools, id: NodeId, query: HistoryQuery): Gathered => {
   const { agg, device, fromMs, metric, range, stepMs, tier, toMs } = query
   const points = new Points(fromMs, toMs, stepMs)
   const devices = namesFor(tools, id, device)
@@ -147,9 +165,7 @@ const answer = (tools: Tools, id: NodeId, query: HistoryQuery): HistoryAnswer =>
   if (tail !== undefined && index >= 0) {
     points.addValues(tail.chunk.times, (tail.chunk.columns[index] as Float64Array).map(kept))
   }
-  const found: Array<{ ts: string; value: number }> = []
-  points.each(agg, (startMs, value) => found.push({ ts: isoSeconds(startMs), value }))
-  return {
+  const head = {
     server_id: id,
     metric,
     range,
@@ -159,10 +175,17 @@ const answer = (tools: Tools, id: NodeId, query: HistoryQuery): HistoryAnswer =>
     from: isoSeconds(fromMs),
     // A range ends with this very millisecond: its span counts from there.
     to: isoSeconds(range === "custom" ? toMs : toMs - 1),
-    points: found,
     missing
   }
+  return { head, points }
 }
+
+const answerOf = ({ head, points }: Gathered): HistoryAnswer => {
+  const found: Array<{ ts: string; value: number }> = []
+  points.each(head.agg, (startMs, value) => found.push({ ts: isoSeconds(startMs), value }))
+  return { ...head, points: found }
+}
+const textOf = ({ head, points }: Gathered): string => historyText(head, points)
 
 /** Rows of a chunk with their times: reports at raw resolution, counts per bucket in the tiers. */
 const eachRow = (reader: RawReader | TierReader, use: (at: number, rows: number) => void): void => {
@@ -197,6 +220,24 @@ const readableNode = ({ roster }: Tools, viewer: Viewer, serverId: number, isOpe
     : Effect.fail(new NotFound({ message: `node ${serverId} does not exist` }))
 }
 
+/** The text without a fiber, where nothing has to be waited for and nothing is refused. */
+const makeAtOnce =
+  (tools: Tools, reach: Reach, clock: Clock.Clock) =>
+  (viewer: Viewer, params: HistoryParams): string | undefined => {
+    // Whether guests may look at all is in the database.
+    if (viewer._tag === "Guest") return undefined
+    const query = historyQuery(params, clock.unsafeCurrentTimeMillis(), reach)
+    if (isWrong(query) || !tools.marks.isReady()) return undefined
+    const id = NodeId.make(query.serverId)
+    if (!canRead(viewer, tools.roster.records().get(id))) return undefined
+    try {
+      return textOf(gathered(tools, id, query))
+    } catch {
+      // The database is in trouble: whoever asks again by the long way is told so.
+      return undefined
+    }
+  }
+
 const make = Effect.gen(function* () {
   const settings = yield* Settings
   const runs = yield* ServiceRuns
@@ -209,21 +250,21 @@ const make = Effect.gen(function* () {
     roster: yield* NodeRoster,
     layouts: new Map()
   }
-  const reach = {
+  const reach: Reach = {
     raw: limits.raw.keepMs,
     minute: limits.minute.keepMs,
     quarter: limits.quarter.keepMs,
     hour: limits.hour.keepMs
   }
 
-  const history = (viewer: Viewer, params: HistoryParams) =>
+  const reading = (viewer: Viewer, params: HistoryParams) =>
     Effect.gen(function* () {
       const query = historyQuery(params, yield* Clock.currentTimeMillis, reach)
       if (isWrong(query)) return yield* new InvalidRequest({ message: query.wrong })
       const isOpen = viewer._tag === "Admin" || (yield* settings.historyAccess) === "by_node"
       const id = yield* readableNode(tools, viewer, query.serverId, isOpen)
       yield* tools.marks.ready
-      return answer(tools, id, query)
+      return gathered(tools, id, query)
     })
 
   const online = (viewer: Viewer, params: { server_id?: string | undefined; range?: string | undefined }) =>
@@ -245,7 +286,12 @@ const make = Effect.gen(function* () {
       return { server_id: id, range, step_sec: (span.toMs - span.fromMs) / 1000 / points.length, points }
     })
 
-  return HistoryReads.of({ history, online })
+  return HistoryReads.of({
+    history: (viewer, params) => Effect.map(reading(viewer, params), answerOf),
+    text: (viewer, params) => Effect.map(reading(viewer, params), textOf),
+    textAtOnce: makeAtOnce(tools, reach, yield* Effect.clock),
+    online
+  })
 })
 
 export const layer = Layer.effect(HistoryReads, make)

@@ -59,6 +59,7 @@ import * as FrontHandlers from "./http/Front.ts"
 import * as GroupHandlers from "./http/Groups.ts"
 import * as Listener from "./http/Listener.ts"
 import * as NodeLane from "./http/NodeLane.ts"
+import * as ReadLane from "./http/ReadLane.ts"
 import * as NodeHandlers from "./http/Nodes.ts"
 import * as Security from "./http/Security.ts"
 import * as HistoryHandlers from "./http/History.ts"
@@ -201,7 +202,7 @@ const handlers = Layer.mergeAll(
 )
 
 const http = Listener.layer.pipe(
-  Layer.provide(Layer.mergeAll(Server.layer, NodeLane.layer, Files.layer(webFolder))),
+  Layer.provide(Layer.mergeAll(Server.layer, NodeLane.layer, ReadLane.layer, Files.layer(webFolder))),
   Layer.provide(HttpApiBuilder.api(RoutedApi).pipe(Layer.provide(handlers), Layer.provide(Security.layer))),
   Layer.provide(
     Layer.mergeAll(HttpApiBuilder.Router.Live, HttpApiBuilder.Middleware.layer, NodeHttpServer.layerContext)

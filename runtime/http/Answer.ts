@@ -31,15 +31,25 @@ export interface Prepared {
 
 const jsonType = "application/json; charset=utf-8"
 
+/** Headers of every answer outside the router, for a body of this many bytes. */
+export const answerHeaders = (type: string, length: number): Array<string> => [
+  "Content-Type",
+  type,
+  "Content-Length",
+  String(length),
+  "Cache-Control",
+  apiHeaders["cache-control"],
+  "X-Content-Type-Options",
+  apiHeaders["x-content-type-options"]
+]
+
 export const prepared = <F extends Failure>(
   one: FailureClass<F>,
   message: string,
   extra: ReadonlyArray<string> = []
 ): Prepared => {
   const body = `${JSON.stringify({ code: one.code, message })}\n`
-  const { "cache-control": cache, "x-content-type-options": sniff } = apiHeaders
-  const headers = ["Content-Type", jsonType, "Content-Length", String(Buffer.byteLength(body)), "Cache-Control", cache]
-  return { status: one.status, headers: [...headers, "X-Content-Type-Options", sniff, ...extra], body }
+  return { status: one.status, headers: [...answerHeaders(jsonType, Buffer.byteLength(body)), ...extra], body }
 }
 
 /** Sends ready bytes; a client that has left is no error. */

@@ -2,18 +2,11 @@
 import { HttpApiBuilder, HttpServerResponse } from "@effect/platform"
 import { Effect } from "effect"
 import { Api } from "../../schema/api/Api.ts"
-import type { HistoryAnswer } from "../../schema/History.ts"
 import { CurrentViewer } from "../../schema/api/Security.ts"
 import { HistoryReads } from "../HistoryReads.ts"
 import { ofHistory } from "./AtStorage.ts"
 
 const { guarded, unreadable } = ofHistory
-
-/** The answer as JSON. Its points are most of it: written one by one they take half as long; `ts` needs no escapes. */
-const textOf = ({ points, ...rest }: HistoryAnswer): string => {
-  const list = points.map(({ ts, value }) => `{"ts":"${ts}","value":${value}}`).join(",")
-  return `${JSON.stringify(rest).slice(0, -1)},"points":[${list}]}\n`
-}
 
 /** As text, which node sends with its head in one write; bytes would be encoded here and gathered there. */
 const sent = (text: string) =>
@@ -29,8 +22,8 @@ export const layer = HttpApiBuilder.group(Api, "history", (handlers) =>
       handlers
         // Written out as it is: encoding two thousand points by their Schema would cost ten times the read.
         .handleRaw("history", ({ urlParams }) =>
-          Effect.flatMap(CurrentViewer, (viewer) => reads.history(viewer, urlParams)).pipe(
-            Effect.map((answer) => sent(textOf(answer))),
+          Effect.flatMap(CurrentViewer, (viewer) => reads.text(viewer, urlParams)).pipe(
+            Effect.map(sent),
             guarded,
             Effect.catchTag("StorageUnavailable", () => Effect.fail(unreadable()))
           )

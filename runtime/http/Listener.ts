@@ -1,4 +1,4 @@
-// Owns the node:http server: reports take the fast lane, documents and health are ready bytes, the rest goes to the API.
+// Owns the node:http server: reports and charts take fast lanes, documents and health are ready bytes, the rest goes to the API.
 import { NodeHttpServer } from "@effect/platform-node"
 import { Data, Effect, Layer } from "effect"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
@@ -13,6 +13,7 @@ import { apiBodyMax, isPlain } from "./Edge.ts"
 import { Files } from "./Files.ts"
 import { IdleSockets } from "./IdleSockets.ts"
 import { NodeLane, nodeRoute } from "./NodeLane.ts"
+import { historyPath, ReadLane } from "./ReadLane.ts"
 import { Server as ApiServer } from "./Server.ts"
 
 /** Agents push every 3 s and proxies keep connections for a minute: longer than both, so that nobody reconnects. */
@@ -115,6 +116,7 @@ interface Promising extends ServerResponse {
 const dispatcher = (idle: IdleSockets) =>
   Effect.gen(function* () {
     const lane = yield* NodeLane
+    const reads = yield* ReadLane
     const files = yield* Files
     const readiness = yield* Readiness
     const { app } = yield* ApiServer
@@ -144,6 +146,7 @@ const dispatcher = (idle: IdleSockets) =>
         if (path === "/readyz") return send(response, ready(readiness.reason()))
       }
       if (method === "GET") {
+        if (path === historyPath && query >= 0 && reads.answered(url.slice(query + 1), request, response)) return
         if (path === "/api/openapi.json" || path === "/api/openapi.json/") return send(response, json)
         if (path === "/api/docs" || path === "/api/docs/") return send(response, page)
       }

@@ -18,7 +18,7 @@ import * as LoginLimit from "../../src/auth/LoginLimit.ts"
 import { AppConfig } from "../Config.ts"
 import { InstallId } from "../InstallId.ts"
 import { type Ending, Intake, type Ticket } from "../Intake.ts"
-import { type Prepared, prepared, send, sendAndClose } from "./Answer.ts"
+import { answerHeaders, type Prepared, prepared, send, sendAndClose } from "./Answer.ts"
 import { clientOf, trust, type Trust } from "./ClientAddress.ts"
 import { hasBody, isPlainJson } from "./RequestBody.ts"
 import { TurnShare } from "./TurnShare.ts"
@@ -47,20 +47,10 @@ const tooLarge = prepared(BodyTooLarge, `the body must be at most ${nodeBodyMax}
 const noBody = prepared(InvalidRequest, "the body must be one JSON value")
 const unavailable = prepared(ServiceUnavailable, "the report cannot be stored right now; try again", retryAfter)
 
-const okHeaders = (type: string, length: number): Array<string> => [
-  "Content-Type",
-  type,
-  "Content-Length",
-  String(length),
-  "Cache-Control",
-  "no-store",
-  "X-Content-Type-Options",
-  "nosniff"
-]
 const json = "application/json; charset=utf-8"
 const answer = (type: string, body: string): Prepared => ({
   status: 200,
-  headers: okHeaders(type, Buffer.byteLength(body)),
+  headers: answerHeaders(type, Buffer.byteLength(body)),
   body
 })
 const okReport = answer(json, '{"ok":true,"update":null}\n')

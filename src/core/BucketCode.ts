@@ -167,6 +167,13 @@ const divide = (wholes: Float64Array, factor: number): void => {
   for (let i = 0; i < wholes.length; i++) wholes[i] = (wholes[i] as number) / factor
 }
 
+/** Range by count. */
+const reachOf = (range: Float64Array, counts: Float64Array): Float64Array => {
+  const reach = new Float64Array(range.length)
+  for (let i = 0; i < reach.length; i++) reach[i] = (range[i] as number) * (counts[i] as number)
+  return reach
+}
+
 const writeRelated = (bits: BitWriter, { last, least, range, reach, scale, sum }: Related): void => {
   const size = least.length
   const isFlat = range.every((value) => value === 0) && sum.every((value) => value === 0)
@@ -184,9 +191,24 @@ const writeRelated = (bits: BitWriter, { last, least, range, reach, scale, sum }
   writeParts(bits, sum, reach, size)
 }
 
+/** The counts of the buckets that hold something: those given, when all do. */
+const countsAbove = (count: Float64Array): Float64Array => {
+  let size = 0
+  for (let i = 0; i < count.length; i++) if (count[i] !== 0) size++
+  return size === count.length ? count : count.filter((value) => value !== 0)
+}
+
+/** A column of one number; new ones are zero already. */
+const filled = (length: number, value: number): Float64Array => {
+  const column = new Float64Array(length)
+  return value === 0 ? column : column.fill(value)
+}
+
 const readRelated = (bits: BitReader, count: Float64Array): Buckets => {
-  const counts = count.filter((value) => value !== 0)
+  const counts = countsAbove(count)
   const size = counts.length
+  // Nobody sees what stands where every bucket is written to.
+  const empty = size === count.length ? 0 : Number.NaN
   const scale = bits.plain(4)
   if (scale >= scaleDoubles) throw new RangeError("the chunk holds a series of an unknown form")
   const isFlat = bits.plain(1) === 0
@@ -196,16 +218,11 @@ const readRelated = (bits: BitReader, count: Float64Array): Buckets => {
   readWholes(bits, least, size)
   if (!isFlat) readWholes(bits, range, size)
   const lasts = isFlat ? range : readParts(bits, range, size)
-  const sums = isFlat
-    ? range
-    : readParts(
-        bits,
-        range.map((value, i) => value * (counts[i] as number)),
-        size
-      )
-  const [sum, min, max, last] = [0, Number.NaN, Number.NaN, Number.NaN].map((empty) =>
-    new Float64Array(count.length).fill(empty)
-  ) as [Float64Array, Float64Array, Float64Array, Float64Array]
+  const sums = isFlat ? range : readParts(bits, reachOf(range, counts), size)
+  const sum = new Float64Array(count.length)
+  const min = filled(count.length, empty)
+  const max = filled(count.length, empty)
+  const last = filled(count.length, empty)
   for (let i = 0, at = 0; i < count.length; i++) {
     if (count[i] === 0) continue
     const low = least[at] as number

@@ -1,0 +1,60 @@
+// The fast lane of an administrator's history: charts ask by the dozen, and half of what each cost was the way to it.
+import { Context, Effect, Layer } from "effect"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { HistoryParams } from "../../src/core/HistoryQuery.ts"
+import { HistoryReads } from "../HistoryReads.ts"
+import { Sessions } from "../Sessions.ts"
+import { answerHeaders, send } from "./Answer.ts"
+import { hasBody } from "./RequestBody.ts"
+import { bearerOf } from "./Security.ts"
+
+/** The path whose reads it takes, without its query. */
+export const historyPath = "/api/metrics/history"
+
+export class ReadLane extends Context.Tag("runtime/http/ReadLane")<
+  ReadLane,
+  {
+    /**
+     * Answers a GET of `historyPath` with this query and says so. False leaves the request as it was: guests, refusals
+     * and failures are the API's, which has the words for them.
+     */
+    readonly answered: (query: string, request: IncomingMessage, response: ServerResponse) => boolean
+  }
+>() {}
+
+const names: ReadonlySet<string> = new Set(["server_id", "metric", "range", "agg", "device", "from", "to"])
+
+/** The parameters; undefined for what has to be judged first: one that is given twice, a fragment. */
+export const paramsOf = (query: string): HistoryParams | undefined => {
+  if (query.includes("#")) return undefined
+  const params: Record<string, string> = {}
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (!names.has(name)) continue
+    if (params[name] !== undefined) return undefined
+    params[name] = value
+  }
+  return params
+}
+
+const make = Effect.gen(function* () {
+  const sessions = yield* Sessions
+  const reads = yield* HistoryReads
+  return ReadLane.of({
+    answered: (query, { headers }, response) => {
+      if (hasBody(headers["content-length"], headers["transfer-encoding"])) return false
+      const token = bearerOf(headers.authorization)
+      const viewer = token === undefined ? undefined : sessions.verify(token)
+      const params = viewer === undefined ? undefined : paramsOf(query)
+      const body = viewer === undefined || params === undefined ? undefined : reads.textAtOnce(viewer, params)
+      if (body === undefined) return false
+      send(response, {
+        status: 200,
+        headers: answerHeaders("application/json; charset=utf-8", Buffer.byteLength(body)),
+        body
+      })
+      return true
+    }
+  })
+})
+
+export const layer = Layer.effect(ReadLane, make)
