@@ -19,7 +19,19 @@ const leftoverMs = 2 * 3_600_000
 export const serverFile = join(root, "dist/watchpost.mjs")
 
 /** The programs that run as processes of their own. */
-export const programs = ["Load", "Bare", "Actors", "Rows", "Tail", "Seal", "Fill", "Probe", "Traffic", "Eval"] as const
+export const programs = [
+  "Load",
+  "Bare",
+  "Actors",
+  "Rows",
+  "Tail",
+  "Seal",
+  "Fill",
+  "Probe",
+  "Pulse",
+  "Traffic",
+  "Eval"
+] as const
 export type Program = (typeof programs)[number]
 
 let workshop: string | undefined

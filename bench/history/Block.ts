@@ -1,7 +1,6 @@
 // How long the service's event loop is held while all that keeps history works at once, beside a backup.
 import Sqlite from "better-sqlite3"
 import { join } from "node:path"
-import { monitorEventLoopDelay } from "node:perf_hooks"
 import { type Child, delay, kill, message, start, stop } from "../Children.ts"
 import { type Fleet, intervalMs } from "../Fleet.ts"
 import type { Result } from "../Figures.ts"
@@ -14,7 +13,8 @@ import { newHome, removeFile, removeHome, serverFile, sizeOf } from "../Workshop
 import { asking, waitingMax, warmAsker } from "./Asking.ts"
 import { type FillResult, unfolded } from "./Filling.ts"
 import { dropping, droppedHours } from "./Room.ts"
-import { type Blocks, overMs } from "../Turns.ts"
+import { startPulses } from "../Pulses.ts"
+import { type Blocks, longestOf, longMs, merged, type OwnBlocks, overMs, ownOf, type Stop } from "../Turns.ts"
 
 const warmupMs = 2 * intervalMs
 /** Thousands of connections that close at once hold the loop too, but that is not the history's doing: looked at before. */
@@ -71,16 +71,20 @@ const counts = (home: string) => {
   return found
 }
 
-const toldOf = ({ longest, maxMs, over, p99Ms, p999Ms }: Blocks): string =>
-  `${longest.heldMs.toFixed(1)} ms (computing ${longest.cpuMs.toFixed(1)}; ${over} times over ${overMs}); with waiting for a core ${maxMs.toFixed(1)} ms, 99 of 100 below ${p99Ms.toFixed(1)}, 999 of 1,000 below ${p999Ms.toFixed(1)} ms`
+interface Phase extends OwnBlocks {
+  readonly blocks: Blocks
+}
+const toldOf = ({ blocks, cpuMs, over, ownMs, ownOver }: Phase): string =>
+  `${ownMs.toFixed(1)} ms (computing ${cpuMs.toFixed(1)}; ${ownOver} times over ${overMs}); with the machine's stops ${longestOf(blocks).heldMs.toFixed(1)} ms (${over} times), and with waiting for a core ${blocks.maxMs.toFixed(1)} ms, 99 of 100 below ${blocks.p99Ms.toFixed(1)}, 999 of 1,000 below ${blocks.p999Ms.toFixed(1)} ms`
 
 const phases = ["before", "beside", "after"] as const
-interface Watched extends Record<(typeof phases)[number], Blocks> {
+interface Watched extends Record<(typeof phases)[number], Phase> {
   readonly answers: OpenResult
   /** What became of the backup. */
   readonly fate: string
-  /** Of a process that only waited, nanoseconds: what holds its loop is the machine. */
-  readonly idle: { readonly max: number; readonly p99: number }
+  /** When the machine stood, and for how many seconds it was looked at. */
+  readonly stops: ReadonlyArray<Stop>
+  readonly watchedSec: number
 }
 
 /** Watches the service's loop under the fleet's reports: a while without anything else, then beside a backup. */
@@ -90,9 +94,9 @@ const watched = async (service: Service, fleet: Fleet, saved: string, seconds: n
   const answers = message<OpenResult>(load, warmupMs + measureMs + 30_000, "the generator")
   // Awaited below; until then its failure is nobody's.
   answers.catch(() => undefined)
-  const idle = monitorEventLoopDelay({ resolution: 1 })
+  const pulses = startPulses()
   await delay(warmupMs)
-  idle.enable()
+  await pulses.stops()
   await blocksOf(service)
   const endsAt = performance.now() + measureMs - closingMs
   await delay(measureMs * shareWithout)
@@ -103,12 +107,22 @@ const watched = async (service: Service, fleet: Fleet, saved: string, seconds: n
   const beside = await blocksOf(service)
   await delay(Math.max(0, endsAt - performance.now()))
   const after = await blocksOf(service)
-  idle.disable()
+  const stops = await pulses.stops()
+  await pulses.end()
   const found = await answers
   const fate = await endBackup(backup, besideMs)
   removeFile(backup.file)
   await kill(load)
-  return { before, beside, after, answers: found, fate, idle: { max: idle.max, p99: idle.percentile(99) } }
+  const phase = (blocks: Blocks): Phase => ({ ...ownOf(blocks, stops), blocks })
+  return {
+    before: phase(before),
+    beside: phase(beside),
+    after: phase(after),
+    answers: found,
+    fate,
+    stops: merged(stops),
+    watchedSec: (measureMs - closingMs) / 1000
+  }
 }
 
 /**
@@ -125,10 +139,15 @@ const bareWatched = async (fleet: Fleet, saved: string, seconds: number): Promis
   return found
 }
 
-const longestOf = (found: Watched): number => Math.max(...phases.map((phase) => found[phase].longest.heldMs))
+const ownMsOf = (found: Watched): number => Math.max(...phases.map((phase) => found[phase].ownMs))
+const heldMsOf = (found: Watched): number => Math.max(...phases.map((phase) => longestOf(found[phase].blocks).heldMs))
+const toldStops = ({ stops, watchedSec }: Watched): string => {
+  const longest = Math.max(0, ...stops.map(({ fromMs, toMs }) => toMs - fromMs))
+  const long = stops.filter(({ fromMs, toMs }) => toMs - fromMs > longMs).length
+  return `the machine's cores stood ${stops.length} times in ${watchedSec.toFixed(0)} s, ${long} times over ${longMs} ms, for ${longest.toFixed(1)} ms at most`
+}
 const toldPhases = (found: Watched): string =>
-  phases.map((phase) => `${phase} the backup ${toldOf(found[phase])}`).join("; ") +
-  `; of a process that only waited, throughout: ${(found.idle.max / 1e6 - 1).toFixed(1)} ms, 99 of 100 below ${(found.idle.p99 / 1e6 - 1).toFixed(1)} ms; the backup: ${found.fate}`
+  `${phases.map((phase) => `${phase} the backup ${toldOf(found[phase])}`).join("; ")}; ${toldStops(found)}; the backup: ${found.fate}`
 
 export const block = async (home: string, fleet: Fleet, { series }: FillResult, seconds: number): Promise<Result> => {
   const bare = await bareWatched(fleet, home, seconds * shareBare)
@@ -147,12 +166,14 @@ export const block = async (home: string, fleet: Fleet, { series }: FillResult, 
   const { p99, refused, sent } = found.answers
   return {
     figures: [
-      { name: "history.block_ms", value: longestOf(found), unit: "ms" },
-      { name: "history.bare_block_ms", value: longestOf(bare), unit: "ms" }
+      { name: "history.block_ms", value: ownMsOf(found), unit: "ms" },
+      { name: "history.block_with_stops_ms", value: heldMsOf(found), unit: "ms" },
+      { name: "history.bare_block_ms", value: ownMsOf(bare), unit: "ms" },
+      { name: "history.bare_block_with_stops_ms", value: heldMsOf(bare), unit: "ms" }
     ],
     notes: [
       `${fleet.count} nodes every ${intervalMs / 1000} s for ${seconds} s: ${sent} reports, ${refused} refused, answers within ${p99.toFixed(1)} ms (99 of 100); ${sealed} stretches sealed, ${now.folded - counted.folded} folds (${folds} waited), ${counted.raw + sealed - now.raw} chunks dropped (${droppedHours} h too old), ${queries.figures.asked} queries; generator and backup on the same cores; the log is ${(logBytes / 1e6).toFixed(0)} MB at the end`,
-      `longest block with all that keeps history: ${toldPhases(found)}`,
+      `longest block with all that keeps history, without the time in which the machine itself stood: ${toldPhases(found)}`,
       `of a service with nothing but these reports, for ${seconds * shareBare} s: ${toldPhases(bare)}`
     ]
   }
