@@ -2,7 +2,7 @@
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { type Tier, tierNames, tiers } from "../../src/core/Tier.ts"
-import { onDisk as counting } from "../../src/store/History.ts"
+import { onDisk as counting } from "../../src/store/ChunkSpace.ts"
 import { message } from "../Children.ts"
 import { type Fleet, intervalMs } from "../Fleet.ts"
 import type { Figure, Result } from "../Figures.ts"

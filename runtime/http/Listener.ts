@@ -146,7 +146,8 @@ const dispatcher = (idle: IdleSockets) =>
         if (path === "/readyz") return send(response, ready(readiness.reason()))
       }
       if (method === "GET") {
-        if (path === historyPath && query >= 0 && reads.answered(url.slice(query + 1), request, response)) return
+        if (path === historyPath && query >= 0)
+          return reads.handle(url.slice(query + 1), request, response, () => handle(request, response))
         if (path === "/api/openapi.json" || path === "/api/openapi.json/") return send(response, json)
         if (path === "/api/docs" || path === "/api/docs/") return send(response, page)
       }

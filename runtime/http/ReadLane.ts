@@ -15,10 +15,10 @@ export class ReadLane extends Context.Tag("runtime/http/ReadLane")<
   ReadLane,
   {
     /**
-     * Answers a GET of `historyPath` with this query and says so. False leaves the request as it was: guests, refusals
+     * Answers a GET of `historyPath` with this query, now or a few turns later, or calls `otherwise`: guests, refusals
      * and failures are the API's, which has the words for them.
      */
-    readonly answered: (query: string, request: IncomingMessage, response: ServerResponse) => boolean
+    readonly handle: (query: string, request: IncomingMessage, response: ServerResponse, otherwise: () => void) => void
   }
 >() {}
 
@@ -36,23 +36,23 @@ export const paramsOf = (query: string): HistoryParams | undefined => {
   return params
 }
 
+const type = "application/json; charset=utf-8"
+
 const make = Effect.gen(function* () {
   const sessions = yield* Sessions
   const reads = yield* HistoryReads
   return ReadLane.of({
-    answered: (query, { headers }, response) => {
-      if (hasBody(headers["content-length"], headers["transfer-encoding"])) return false
+    handle: (query, { headers }, response, otherwise) => {
+      if (hasBody(headers["content-length"], headers["transfer-encoding"])) return otherwise()
       const token = bearerOf(headers.authorization)
       const viewer = token === undefined ? undefined : sessions.verify(token)
       const params = viewer === undefined ? undefined : paramsOf(query)
-      const body = viewer === undefined || params === undefined ? undefined : reads.textAtOnce(viewer, params)
-      if (body === undefined) return false
-      send(response, {
-        status: 200,
-        headers: answerHeaders("application/json; charset=utf-8", Buffer.byteLength(body)),
-        body
+      if (viewer === undefined || params === undefined) return otherwise()
+      const isTaken = reads.offer(viewer, params, (body) => {
+        if (body === undefined) return otherwise()
+        send(response, { status: 200, headers: answerHeaders(type, Buffer.byteLength(body)), body })
       })
-      return true
+      if (!isTaken) otherwise()
     }
   })
 })

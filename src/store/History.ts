@@ -8,6 +8,7 @@ import type { RawReader, TierReader } from "../core/Chunk.ts"
 import { type FoldedTier, type Tier, tiers } from "../core/Tier.ts"
 import { Database } from "./Sql.ts"
 import { ChunkCache } from "./ChunkCache.ts"
+import { onDisk } from "./ChunkSpace.ts"
 import { perConnection } from "./PerConnection.ts"
 
 export interface ChunkWrite {
@@ -69,6 +70,8 @@ export interface ChunkRow {
   reader: RawReader | TierReader | undefined
 }
 export type ChunkPlace = Pick<ChunkRow, "id" | "startAt">
+/** A chunk as it stood at a moment. */
+export type ChunkStand = Pick<ChunkRow, "id" | "checksum">
 export interface OldestRow {
   readonly id: number
   readonly nodeId: NodeId
@@ -100,7 +103,15 @@ export class HistoryStore extends Context.Tag("store/History")<
     /** Details after the last sealed row, JSON. */
     readonly sealedDetails: (id: NodeId) => string | undefined
     /** A node's chunks that overlap [fromMs, toMs), in order of age; with `afterId` only later ones. */
-    readonly between: (tier: Tier, id: NodeId, fromMs: number, toMs: number, afterId: number) => ReadonlyArray<ChunkRow>
+    readonly standsBetween: (
+      tier: Tier,
+      id: NodeId,
+      fromMs: number,
+      toMs: number,
+      afterId: number
+    ) => ReadonlyArray<ChunkStand>
+    /** One of them; undefined when it was dropped or others were joined to it since. */
+    readonly chunkAt: (tier: Tier, stand: ChunkStand) => ChunkRow | undefined
     /** Where a node's chunks behind an id stand, oldest first. */
     readonly placesAfter: (tier: Tier, id: NodeId, afterId: number, limit: number) => ReadonlyArray<ChunkPlace>
     readonly chunk: (tier: Tier, chunkId: number) => ChunkRow | undefined
@@ -116,25 +127,6 @@ export class HistoryStore extends Context.Tag("store/History")<
 
 /** The one way of coding chunks so far; what has another number is of a later version and cannot be read. */
 export const chunkFormat = 1
-
-/** Page size of the database. */
-const page = 4096
-/** A row's header and its entry in the index, bytes. */
-const rowBytes = 60
-
-/**
- * Bytes that a chunk takes in the file, after SQLite's file format: what fits lies in a leaf page with whole others;
- * of a larger one all but a rest goes to pages of its own.
- */
-export const onDisk = (size: number): number => {
-  const payload = size + rowBytes
-  const [most, least, usable] = [page - 35, Math.floor(((page - 12) * 32) / 255) - 23, page - 4]
-  const inLeaf = (bytes: number) => page / Math.max(1, Math.floor((page - 8) / bytes))
-  if (payload <= most) return Math.ceil(inLeaf(payload))
-  const rest = least + ((payload - least) % usable)
-  const local = rest <= most ? rest : least
-  return Math.ceil(inLeaf(local)) + Math.ceil((payload - local) / usable) * page
-}
 
 const tierStatements = (db: Sqlite.Database, tier: Tier) => {
   const table = `history_${tier}`
@@ -274,14 +266,15 @@ const make = Effect.gen(function* () {
   return HistoryStore.of({
     marks: (after, limit) => on().marks.all(after, limit) as Array<MarkRow>,
     sealedDetails: (id) => (on().sealedDetails.get(id) as { details: string } | undefined)?.details,
-    between: (tier, id, fromMs, toMs, afterId) => {
-      const places = on()[tier].placesBetween.all(id, fromMs - reachMs(tier), toMs, fromMs, afterId)
-      return (places as Array<Pick<ChunkRow, "id" | "checksum">>).flatMap((place) => {
-        const known = cache.get(tier, place.id, place.checksum)
-        const row = known ?? chunk(tier, place.id)
-        if (known === undefined && row?.bytes !== undefined) cache.put(tier, place.id, row)
-        return row ?? []
-      })
+    standsBetween: (tier, id, fromMs, toMs, afterId) =>
+      on()[tier].placesBetween.all(id, fromMs - reachMs(tier), toMs, fromMs, afterId) as Array<ChunkStand>,
+    chunkAt: (tier, { checksum, id }) => {
+      const known = cache.get(tier, id, checksum)
+      if (known !== undefined) return known
+      const row = chunk(tier, id)
+      if (row?.checksum !== checksum) return undefined
+      if (row.bytes !== undefined) cache.put(tier, id, row)
+      return row
     },
     placesAfter: (tier, id, afterId, limit) => on()[tier].placesAfter.all(id, afterId, limit) as Array<ChunkPlace>,
     chunk,

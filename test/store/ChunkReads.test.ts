@@ -25,8 +25,12 @@ const put = (written: ChunkWrite) =>
     journal.write([{ kind: "fold", nodeId: node, from: "raw", upToId: 0, chunk: written, joined: undefined }])
   )
 
-const read = Effect.map(HistoryStore, (history) =>
-  history.between(tier, node, 0, 1e9, 0).map(({ bytes, endAt, id, startAt }) => [id, startAt, endAt, ...(bytes ?? [])])
+const stands = Effect.map(HistoryStore, (history) => history.standsBetween(tier, node, 0, 1e9, 0))
+const rows = Effect.flatMap(HistoryStore, (history) =>
+  Effect.map(stands, (all) => all.flatMap((stand) => history.chunkAt(tier, stand) ?? []))
+)
+const read = Effect.map(rows, (all) =>
+  all.map(({ bytes, endAt, id, startAt }) => [id, startAt, endAt, ...(bytes ?? [])])
 )
 
 describe("reading chunks", () => {
@@ -62,11 +66,31 @@ describe("reading chunks", () => {
     }).pipe(Effect.provide(stores))
   )
 
+  it.effect("knows that a chunk is not any more what it was when somebody looked where it stands", () =>
+    Effect.gen(function* () {
+      const journal = yield* JournalStore
+      const history = yield* HistoryStore
+      yield* put(chunk(0, 9000, 1, 2))
+      yield* put(chunk(3000, 6000, 3))
+      yield* put(chunk(6000, 9000, 4))
+      const seen = yield* stands
+      const [first = 0, second = 0, third = 0] = seen.map(({ id }) => id)
+      const joined = { ids: [first, second], chunk: chunk(0, 9000, 1, 2, 3) }
+      journal.write([
+        { kind: "fold", nodeId: node, from: tier, upToId: second, chunk: undefined, joined },
+        { kind: "drop", tier, ids: [third] }
+      ])
+
+      expect(seen.map((stand) => history.chunkAt(tier, stand))).toEqual([undefined, undefined, undefined])
+      expect((yield* rows).map(({ id }) => id)).toEqual([first])
+    }).pipe(Effect.provide(stores))
+  )
+
   it.effect("does not take bytes that were damaged on disk for those that were written", () =>
     Effect.gen(function* () {
       yield* put(chunk(0, 9000, 1, 2))
       yield* run(`UPDATE history_${tier} SET bytes = x'0103'`)
-      const [damaged] = yield* Effect.map(HistoryStore, (history) => history.between(tier, node, 0, 1e9, 0))
+      const [damaged] = yield* rows
 
       expect([damaged?.startAt, damaged?.bytes]).toEqual([0, undefined])
     }).pipe(Effect.provide(stores))
