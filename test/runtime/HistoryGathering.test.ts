@@ -135,7 +135,7 @@ describe("a reading beside sealing, folding and joining", { timeout: 120_000 }, 
         const id = NodeId.make(1)
         const made = yield* tools
         let restarted = 0
-        for (let round = 0; round < 10; round++) {
+        for (let round = 0; round < 6; round++) {
           const settles: Array<() => void> = []
           for (let n = 0; n < 700; n++) {
             settles.push(yield* tell(1, { cpu: ((n * 37 + round) % 100) / 100 }, memory))
