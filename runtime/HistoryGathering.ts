@@ -1,5 +1,5 @@
 // Gathers what history and online reads ask for: chunks of the fitting tier, finer ones where it is not folded yet, the tail.
-import type { Context } from "effect"
+import { type Context, Exit } from "effect"
 import type { HistoryAnswer, HistoryMetric } from "../schema/History.ts"
 import type { NodeId } from "../schema/Ids.ts"
 import { RawReader, TierReader } from "../src/core/Chunk.ts"
@@ -10,16 +10,16 @@ import { isoSeconds, receivedIn, type Span } from "../src/core/Online.ts"
 import { Points } from "../src/core/Points.ts"
 import { Sealing } from "../src/core/Sealing.ts"
 import { findSeries, type Series, seriesFrom } from "../src/core/Series.ts"
+import { atOnce } from "../src/core/Steps.ts"
 import { type Tier, tierNames, tiers } from "../src/core/Tier.ts"
 import type { ChunkRow, ChunkStand, HistoryStore } from "../src/store/History.ts"
 import { addRow } from "./Compaction.ts"
 import type { HistoryMarks } from "./HistoryMarks.ts"
 import type { NodeActor } from "./NodeActor.ts"
 import type { NodeSupervisor } from "./NodeSupervisor.ts"
+import { portion } from "./Slices.ts"
 import type { TailRows } from "./TailRows.ts"
 
-/** A chart of a usual node takes 1 to 3 ms; one whose chunks come from a slow disk shall not hold up everybody else. */
-const workMs = 4
 /** Damaged stretches that an answer lists. */
 const missingMax = 100
 /** Series lists of layouts kept parsed: many nodes share one, and a chunk refers to one. */
@@ -196,22 +196,10 @@ export function* receiving(tools: Tools, id: NodeId, tier: Tier, span: Span): Ge
   return counts
 }
 
-/** Steps to the end in one go, in which nothing changes. */
-const atOnce = <A>(steps: Generator<void, A>): A => {
-  for (;;) {
-    const step = steps.next()
-    if (step.done === true) return step.value
-  }
-}
-
-/** Goes on until it has worked so long, or has come to the end; a reading whose chunks went away begins anew. */
-const portion = <A>(begin: () => Generator<void, A>, steps: Generator<void, A>): IteratorResult<void, A> => {
-  const startedAt = performance.now()
+/** A portion of a reading; one whose chunks went away begins anew, and goes to the end at once: then nothing changes. */
+const goneOn = <A>(begin: () => Generator<void, A>, steps: Generator<void, A>): IteratorResult<void, A> => {
   try {
-    for (;;) {
-      const step = steps.next()
-      if (step.done === true || performance.now() - startedAt >= workMs) return step
-    }
+    return portion(steps).step
   } catch (cause) {
     if (cause instanceof Changed) return { done: true, value: atOnce(begin()) }
     throw cause
@@ -219,27 +207,22 @@ const portion = <A>(begin: () => Generator<void, A>, steps: Generator<void, A>):
 }
 
 /**
- * The result of a reading: at once when it is short, as nearly all are, else in portions, one in each turn of the event
- * loop. `done` is called once, with a function that gives the result or throws what was thrown; gives a function after
- * which it is not called any more.
+ * The result of a reading: at once when it is short, as nearly all are (a chart of a usual node takes 1 to 3 ms), else in
+ * portions, one in each turn of the event loop: what comes from a slow disk shall not hold up everybody else. `done` is
+ * called once; what was thrown is a defect. Gives a function after which it is not called any more.
  */
-export const inTurns = <A>(begin: () => Generator<void, A>, done: (result: () => A) => void): (() => void) => {
+export const inTurns = <A>(begin: () => Generator<void, A>, done: (result: Exit.Exit<A>) => void): (() => void) => {
   const steps = begin()
   let turn: NodeJS.Immediate | undefined
   const goOn = (): void => {
     let step: IteratorResult<void, A>
     try {
-      step = portion(begin, steps)
+      step = goneOn(begin, steps)
     } catch (cause) {
-      return done(() => {
-        throw cause
-      })
+      return done(Exit.die(cause))
     }
-    if (step.done !== true) turn = setImmediate(goOn)
-    else {
-      const { value } = step
-      done(() => value)
-    }
+    if (step.done === true) done(Exit.succeed(step.value))
+    else turn = setImmediate(goOn)
   }
   goOn()
   return () => clearImmediate(turn)

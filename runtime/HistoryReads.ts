@@ -1,5 +1,5 @@
 // Answers history and online requests: who may read what, and what was asked for.
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Either, Exit, Layer } from "effect"
 import { Forbidden, InvalidRequest, NotFound, type StorageUnavailable } from "../schema/Errors.ts"
 import type { HistoryAnswer, OnlineAnswer } from "../schema/History.ts"
 import { NodeId } from "../schema/Ids.ts"
@@ -54,17 +54,15 @@ const hidden = () => new Forbidden({ message: "this node's figures are not publi
 const readableNode = (roster: Roster, viewer: Viewer, serverId: number, isOpen: boolean) => {
   const id = NodeId.make(serverId)
   const record = roster.records().get(id)
-  if (canRead(viewer, record) && (isOpen || viewer._tag === "Admin")) return Effect.succeed(id)
-  return viewer._tag === "Guest"
-    ? Effect.fail(hidden())
-    : Effect.fail(new NotFound({ message: `node ${serverId} does not exist` }))
+  if (canRead(viewer, record) && (isOpen || viewer._tag === "Admin")) return Either.right(id)
+  return Either.left(viewer._tag === "Guest" ? hidden() : new NotFound({ message: `node ${serverId} does not exist` }))
 }
 
 /** In portions, without the fiber's own work in between. */
 const read = <A>(begin: () => Generator<void, A>): Effect.Effect<A> =>
   Effect.async<A>((resume) => {
     // What is thrown is a defect, which whoever answers turns into words.
-    const leave = inTurns(begin, (result) => resume(Effect.sync(result)))
+    const leave = inTurns(begin, resume)
     return Effect.sync(leave)
   })
 
@@ -76,18 +74,13 @@ const makeOffer =
     if (viewer._tag === "Guest") return false
     const query = historyQuery(params, clock.unsafeCurrentTimeMillis(), reach)
     if (isWrong(query) || !tools.marks.isReady()) return false
-    const id = NodeId.make(query.serverId)
-    if (!canRead(viewer, roster.records().get(id))) return false
-    const begin = () => gathering(tools, id, query)
-    inTurns(begin, (result) => {
-      let text: string | undefined
-      try {
-        text = textOf(result())
-      } catch {
-        // The database is in trouble: whoever asks again by the long way is told so.
-      }
-      done(text)
-    })
+    const id = readableNode(roster, viewer, query.serverId, true)
+    if (Either.isLeft(id)) return false
+    const begin = function* () {
+      return textOf(yield* gathering(tools, id.right, query))
+    }
+    // Where the database is in trouble, whoever asks again by the long way is told so.
+    inTurns(begin, (result) => done(Exit.isSuccess(result) ? result.value : undefined))
     return true
   }
 

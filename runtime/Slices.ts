@@ -13,20 +13,24 @@ const oneInATurn = Effect.unsafeMakeSemaphore(1)
 let active = 0
 
 /** Works until the portion is done; gives the milliseconds that it took, and the result once there is one. */
-const portion = <A>(steps: Generator<void, A>) =>
-  Effect.sync(() => {
-    const startedAt = performance.now()
-    for (;;) {
-      const step = steps.next()
-      const spentMs = performance.now() - startedAt
-      if (step.done === true || spentMs >= workMs) return { step, spentMs }
-    }
-  })
+export const portion = <A>(steps: Generator<void, A>) => {
+  const startedAt = performance.now()
+  for (;;) {
+    const step = steps.next()
+    const spentMs = performance.now() - startedAt
+    if (step.done === true || spentMs >= workMs) return { step, spentMs }
+  }
+}
 
 const portions = <A>(steps: Generator<void, A>): Effect.Effect<A> =>
   Effect.gen(function* () {
     for (;;) {
-      const { spentMs, step } = yield* oneInATurn.withPermits(1)(Effect.zipLeft(portion(steps), pause))
+      const { spentMs, step } = yield* oneInATurn.withPermits(1)(
+        Effect.zipLeft(
+          Effect.sync(() => portion(steps)),
+          pause
+        )
+      )
       if (step.done === true) return step.value
       // With n under way each has an n-th of the quarter: its own rest, and what the others may work and rest.
       yield* Effect.sleep(spentMs * ((1 + restFactor) * active - 1))

@@ -29,19 +29,25 @@ export interface Prepared {
   readonly body: string
 }
 
-const jsonType = "application/json; charset=utf-8"
+export const jsonType = "application/json; charset=utf-8"
 
-/** Headers of every answer outside the router, for a body of this many bytes. */
-export const answerHeaders = (type: string, length: number): Array<string> => [
+const headersOf = (type: string, body: string): ReadonlyArray<string> => [
   "Content-Type",
   type,
   "Content-Length",
-  String(length),
+  String(Buffer.byteLength(body)),
   "Cache-Control",
   apiHeaders["cache-control"],
   "X-Content-Type-Options",
   apiHeaders["x-content-type-options"]
 ]
+
+/** An answer that is no failure. */
+export const answerOf = (type: string, body: string): Prepared => ({
+  status: 200,
+  headers: headersOf(type, body),
+  body
+})
 
 export const prepared = <F extends Failure>(
   one: FailureClass<F>,
@@ -49,7 +55,7 @@ export const prepared = <F extends Failure>(
   extra: ReadonlyArray<string> = []
 ): Prepared => {
   const body = `${JSON.stringify({ code: one.code, message })}\n`
-  return { status: one.status, headers: [...answerHeaders(jsonType, Buffer.byteLength(body)), ...extra], body }
+  return { status: one.status, headers: [...headersOf(jsonType, body), ...extra], body }
 }
 
 /** Sends ready bytes; a client that has left is no error. */

@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { Api } from "../../schema/api/Api.ts"
 import { CurrentViewer } from "../../schema/api/Security.ts"
 import { HistoryReads } from "../HistoryReads.ts"
+import { jsonType } from "./Answer.ts"
 import { ofHistory } from "./AtStorage.ts"
 
 const { guarded, unreadable } = ofHistory
@@ -11,7 +12,7 @@ const { guarded, unreadable } = ofHistory
 /** As text, which node sends with its head in one write; bytes would be encoded here and gathered there. */
 const sent = (text: string) =>
   HttpServerResponse.raw(text, {
-    contentType: "application/json; charset=utf-8",
+    contentType: jsonType,
     contentLength: Buffer.byteLength(text)
   })
 

@@ -18,7 +18,7 @@ import * as LoginLimit from "../../src/auth/LoginLimit.ts"
 import { AppConfig } from "../Config.ts"
 import { InstallId } from "../InstallId.ts"
 import { type Ending, Intake, type Ticket } from "../Intake.ts"
-import { answerHeaders, type Prepared, prepared, send, sendAndClose } from "./Answer.ts"
+import { answerOf, jsonType, type Prepared, prepared, send, sendAndClose } from "./Answer.ts"
 import { clientOf, trust, type Trust } from "./ClientAddress.ts"
 import { hasBody, isPlainJson } from "./RequestBody.ts"
 import { TurnShare } from "./TurnShare.ts"
@@ -47,15 +47,9 @@ const tooLarge = prepared(BodyTooLarge, `the body must be at most ${nodeBodyMax}
 const noBody = prepared(InvalidRequest, "the body must be one JSON value")
 const unavailable = prepared(ServiceUnavailable, "the report cannot be stored right now; try again", retryAfter)
 
-const json = "application/json; charset=utf-8"
-const answer = (type: string, body: string): Prepared => ({
-  status: 200,
-  headers: answerHeaders(type, Buffer.byteLength(body)),
-  body
-})
-const okReport = answer(json, '{"ok":true,"update":null}\n')
-const okStatic = answer("text/plain; charset=utf-8", "ok")
-const okUpdate = (update: UpdateManifest): Prepared => answer(json, `${JSON.stringify({ ok: true, update })}\n`)
+const okReport = answerOf(jsonType, '{"ok":true,"update":null}\n')
+const okStatic = answerOf("text/plain; charset=utf-8", "ok")
+const okUpdate = (update: UpdateManifest): Prepared => answerOf(jsonType, `${JSON.stringify({ ok: true, update })}\n`)
 
 /** The headers that decide about a report. */
 interface Head {
@@ -237,7 +231,7 @@ const make = Effect.gen(function* () {
   const identity = (response: ServerResponse) =>
     fork(installId.get).addObserver((exit) => {
       if (exit._tag === "Failure") return send(response, unavailable)
-      send(response, answer(json, `${JSON.stringify(exit.value)}\n`))
+      send(response, answerOf(jsonType, `${JSON.stringify(exit.value)}\n`))
     })
 
   return NodeLane.of({

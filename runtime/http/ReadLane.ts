@@ -1,10 +1,11 @@
 // The fast lane of an administrator's history: charts ask by the dozen, and half of what each cost was the way to it.
 import { Context, Effect, Layer } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { historyParams } from "../../schema/api/History.ts"
 import type { HistoryParams } from "../../src/core/HistoryQuery.ts"
 import { HistoryReads } from "../HistoryReads.ts"
 import { Sessions } from "../Sessions.ts"
-import { answerHeaders, send } from "./Answer.ts"
+import { answerOf, jsonType, send } from "./Answer.ts"
 import { hasBody } from "./RequestBody.ts"
 import { bearerOf } from "./Security.ts"
 
@@ -22,7 +23,7 @@ export class ReadLane extends Context.Tag("runtime/http/ReadLane")<
   }
 >() {}
 
-const names: ReadonlySet<string> = new Set(["server_id", "metric", "range", "agg", "device", "from", "to"])
+const names: ReadonlySet<string> = new Set(Object.keys(historyParams.fields))
 
 /** The parameters; undefined for what has to be judged first: one that is given twice, a fragment. */
 export const paramsOf = (query: string): HistoryParams | undefined => {
@@ -36,8 +37,6 @@ export const paramsOf = (query: string): HistoryParams | undefined => {
   return params
 }
 
-const type = "application/json; charset=utf-8"
-
 const make = Effect.gen(function* () {
   const sessions = yield* Sessions
   const reads = yield* HistoryReads
@@ -46,12 +45,12 @@ const make = Effect.gen(function* () {
       if (hasBody(headers["content-length"], headers["transfer-encoding"])) return otherwise()
       const token = bearerOf(headers.authorization)
       const viewer = token === undefined ? undefined : sessions.verify(token)
-      const params = viewer === undefined ? undefined : paramsOf(query)
-      if (viewer === undefined || params === undefined) return otherwise()
-      const isTaken = reads.offer(viewer, params, (body) => {
-        if (body === undefined) return otherwise()
-        send(response, { status: 200, headers: answerHeaders(type, Buffer.byteLength(body)), body })
-      })
+      if (viewer === undefined) return otherwise()
+      const params = paramsOf(query)
+      if (params === undefined) return otherwise()
+      const isTaken = reads.offer(viewer, params, (body) =>
+        body === undefined ? otherwise() : send(response, answerOf(jsonType, body))
+      )
       if (!isTaken) otherwise()
     }
   })

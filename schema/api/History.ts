@@ -7,10 +7,19 @@ import { OptionalBearer } from "./Security.ts"
 
 const param = Schema.optional(Schema.String)
 
+/** What a history request may say, each once. */
+export const historyParams = Schema.Struct({
+  server_id: param,
+  metric: param,
+  range: param,
+  agg: param,
+  device: param,
+  from: param,
+  to: param
+})
+
 const history = HttpApiEndpoint.get("history", "/metrics/history")
-  .setUrlParams(
-    Schema.Struct({ server_id: param, metric: param, range: param, agg: param, device: param, from: param, to: param })
-  )
+  .setUrlParams(historyParams)
   .addSuccess(HistoryAnswer)
   .addError(wire(InvalidRequest), { status: 400 })
   .addError(wire(Forbidden), { status: 403 })

@@ -198,17 +198,9 @@ const countsAbove = (count: Float64Array): Float64Array => {
   return size === count.length ? count : count.filter((value) => value !== 0)
 }
 
-/** A column of one number; new ones are zero already. */
-const filled = (length: number, value: number): Float64Array => {
-  const column = new Float64Array(length)
-  return value === 0 ? column : column.fill(value)
-}
-
 const readRelated = (bits: BitReader, count: Float64Array): Buckets => {
   const counts = countsAbove(count)
   const size = counts.length
-  // Nobody sees what stands where every bucket is written to.
-  const empty = size === count.length ? 0 : Number.NaN
   const scale = bits.plain(4)
   if (scale >= scaleDoubles) throw new RangeError("the chunk holds a series of an unknown form")
   const isFlat = bits.plain(1) === 0
@@ -220,11 +212,14 @@ const readRelated = (bits: BitReader, count: Float64Array): Buckets => {
   const lasts = isFlat ? range : readParts(bits, range, size)
   const sums = isFlat ? range : readParts(bits, reachOf(range, counts), size)
   const sum = new Float64Array(count.length)
-  const min = filled(count.length, empty)
-  const max = filled(count.length, empty)
-  const last = filled(count.length, empty)
+  const min = new Float64Array(count.length)
+  const max = new Float64Array(count.length)
+  const last = new Float64Array(count.length)
   for (let i = 0, at = 0; i < count.length; i++) {
-    if (count[i] === 0) continue
+    if (count[i] === 0) {
+      min[i] = max[i] = last[i] = Number.NaN
+      continue
+    }
     const low = least[at] as number
     sum[i] = valueAt(((sums[at] as number) + (counts[at] as number) * low) * factor, scale)
     min[i] = valueAt(low * factor, scale)

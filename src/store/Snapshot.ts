@@ -26,8 +26,7 @@ const carriedTable = "backup_contents"
 /**
  * 256 kB at a time, each flushed: a commit of the service waits for whatever the disk was given before it. One of a
  * thousand flushes beside this took 12 ms, beside portions of 2 MB 12 to 17, and 26 without flushing. At 32 MB/s
- * no commit waited longer than 15 ms, but the log, which cannot begin anew during a backup, grew to 420 MB, and turns of
- * the service's loop became no shorter.
+ * the log, which cannot begin anew during a backup, grew to 420 MB, and turns of the service's loop became no shorter.
  */
 const pagesAtOnce = 64
 

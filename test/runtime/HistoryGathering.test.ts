@@ -1,6 +1,6 @@
 // Readings that take several turns of the event loop, and what becomes of them when chunks go away under them.
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Cause, Effect, Exit } from "effect"
 import { Compactor } from "../../runtime/Compactor.ts"
 import { gathering, inTurns, receiving, type Tools } from "../../runtime/HistoryGathering.ts"
 import { HistoryMarks } from "../../runtime/HistoryMarks.ts"
@@ -34,13 +34,9 @@ function* slowed<A>(steps: Generator<void, A>, turns = 1): Generator<void, A> {
 
 const reading = <A>(begin: () => Generator<void, A>): Promise<A> =>
   new Promise((resolve, reject) => {
-    inTurns(begin, (result) => {
-      try {
-        resolve(result())
-      } catch (cause) {
-        reject(cause as Error)
-      }
-    })
+    inTurns(begin, (result) =>
+      Exit.isSuccess(result) ? resolve(result.value) : reject(Cause.squash(result.cause) as Error)
+    )
   })
 
 const tools: Effect.Effect<Tools, never, HistoryStore | HistoryMarks | NodeSupervisor | JournalStore> = Effect.gen(
@@ -64,7 +60,7 @@ describe("a reading", () => {
         yield
         return 7
       },
-      (result) => done.push(result())
+      (result) => done.push(Exit.getOrElse(result, () => Number.NaN))
     )
 
     expect(done).toEqual([7])
