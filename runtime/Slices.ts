@@ -1,8 +1,9 @@
 // Runs long computations in small portions, so that the event loop belongs to others in between.
 import { Effect } from "effect"
+import { portionMs } from "./LoopTurn.ts"
 import { pause } from "./Pause.ts"
 
-/** A computation gives way at its yields once it has worked so long. */
+/** A computation gives way at its yields once it has worked so long, sooner in a turn that others have worked in. */
 const workMs = 4
 /** All of them together rest three times as long as they work: a quarter of the loop, whatever there is to do. */
 const restFactor = 3
@@ -15,10 +16,11 @@ let active = 0
 /** Works until the portion is done; gives the milliseconds that it took, and the result once there is one. */
 export const portion = <A>(steps: Generator<void, A>) => {
   const startedAt = performance.now()
+  const shareMs = portionMs(workMs)
   for (;;) {
     const step = steps.next()
     const spentMs = performance.now() - startedAt
-    if (step.done === true || spentMs >= workMs) return { step, spentMs }
+    if (step.done === true || spentMs >= shareMs) return { step, spentMs }
   }
 }
 

@@ -1,18 +1,18 @@
 // How long one turn of the event loop may go on taking reports: what is left over is taken in the turns after it.
+import { leastMs, loopTurn, type LoopTurn } from "../LoopTurn.ts"
 
-/** After this long, some hundred reports, timers and other requests have their turn before the next report is read. */
+/** A turn that has worked so long, some hundred reports, takes no more of them: timers and other requests come first. */
 const shareMs = 6
 /** Reports put off, and their characters; past either bound they are taken at once, as they come. */
 const waitingMax = 16_384
 const charactersMax = 33_554_432
 
-/** What the machine gives: a monotonic clock in milliseconds, and a call after the sockets had their turn. */
-export interface Loop {
-  readonly now: () => number
+/** What the machine gives: how long the turn works already, and a call after the sockets had their turn. */
+export interface Loop extends LoopTurn {
   readonly afterSockets: (run: () => void) => void
 }
 
-const real: Loop = { now: () => performance.now(), afterSockets: (run) => void setImmediate(run) }
+const real: Loop = { ...loopTurn, afterSockets: (run) => void setImmediate(run) }
 
 interface Report {
   readonly size: number
@@ -25,8 +25,6 @@ interface Report {
  */
 export class TurnShare {
   private readonly loop: Loop
-  /** When the first report of this turn was taken; undefined before it. */
-  private startedAt: number | undefined
   private isArmed = false
   /** Those whose turn it is, first of them at `next`, and those that came after them. */
   private due: Array<Report | undefined> = []
@@ -43,23 +41,17 @@ export class TurnShare {
     return this.due.length - this.next + this.later.length
   }
 
-  private get isOver(): boolean {
-    return this.startedAt !== undefined && this.loop.now() - this.startedAt >= shareMs
-  }
-
   /** Whether a report of this size must be put off by `putOff`, instead of being taken at once. */
   isSpent(size: number): boolean {
     const { depth } = this
     if (depth >= waitingMax || this.characters + size > charactersMax) return false
-    if (depth > 0 || this.isOver) return true
-    this.startedAt ??= this.loop.now()
-    this.arm()
-    return false
+    return depth > 0 || this.loop.spentMs() >= shareMs
   }
 
   putOff(size: number, take: () => void): void {
     this.characters += size
     this.later.push({ size, take })
+    this.arm()
   }
 
   private arm(): void {
@@ -69,20 +61,15 @@ export class TurnShare {
   }
 
   private readonly turn = (): void => {
-    const hadReports = this.startedAt !== undefined
     this.isArmed = false
-    this.startedAt = undefined
-    if (this.depth === 0) return
-    // First, so that a defect in one of them does not strand the others.
-    this.arm()
-    // The sockets had this turn's share.
-    if (hadReports) return
-    this.startedAt = this.loop.now()
+    // What is put off is taken in order here and nowhere else, so a turn that is long already takes a little of it, too.
+    const untilMs = Math.max(shareMs, this.loop.spentMs() + leastMs)
     try {
       do this.shift()
-      while (this.depth > 0 && !this.isOver)
+      while (this.depth > 0 && this.loop.spentMs() < untilMs)
     } finally {
-      this.startedAt = undefined
+      // A defect in one of them does not strand the others.
+      if (this.depth > 0) this.arm()
     }
   }
 
