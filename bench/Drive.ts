@@ -2,7 +2,8 @@
 import type { Context } from "effect"
 import { Effect } from "effect"
 import { noAlerts } from "../runtime/alert/AlertPort.ts"
-import type { Journal, RowOffer } from "../runtime/Journal.ts"
+import type { Journal } from "../runtime/Journal.ts"
+import type { RowOffer } from "../runtime/JournalWriter.ts"
 import type { SettleRow } from "../runtime/JournalBatch.ts"
 import { NodeActor, type Shared } from "../runtime/NodeActor.ts"
 import type { Mail, Reply } from "../runtime/NodeProtocol.ts"
@@ -26,6 +27,7 @@ export const rowsOnly = (offerRow: JournalService["offerRow"], lastSeq: () => nu
     throw new Error("no report of the generator is a duplicate")
   },
   flushed: Effect.void,
+  lost: Effect.never,
   figures: { rows: 0, commits: 0, failures: 0, commitMsLast: 0, commitMsMax: 0 },
   lastSeq
 })

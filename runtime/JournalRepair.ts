@@ -19,6 +19,9 @@ interface Broken {
 /** From a quarter of a second to five: space may come back any moment, and a probe is cheap. */
 const repairPolicy = Schedule.exponential("250 millis").pipe(Schedule.union(Schedule.spaced("5 seconds")))
 
+/** Rest before the disk is looked at after a failed sync. */
+const restMs = 1000
+
 /** Waits out an administrator's transaction. */
 export const idle = (store: Context.Tag.Service<typeof JournalStore>) =>
   Effect.gen(function* () {
@@ -42,6 +45,26 @@ const giveUp = (writer: Broken, watch: Watch, cause: string) =>
     watch.state = "parked"
     yield* Effect.logError(writer.failure).pipe(Effect.annotateLogs({ cause }))
     return yield* Effect.never
+  })
+
+/**
+ * After a failed sync the system forgets what it could not write, so a second one would say that all is well. What was
+ * committed stands in the database all the same, while everybody was told that it does not: nothing more may be
+ * written. Waits until the disk takes a file again, however long that takes.
+ */
+export const outlast = (writer: Broken, store: Context.Tag.Service<typeof JournalStore>, watch: Watch) =>
+  Effect.gen(function* () {
+    const message = writer.failure ?? "unknown"
+    noteFailure(watch, message, yield* Clock.currentTimeMillis)
+    yield* Effect.logError(
+      "the disk failed while the log was synced; reports are refused until the service has started anew"
+    ).pipe(Effect.annotateLogs({ cause: message }))
+    yield* Effect.try(() => store.probeBeside()).pipe(
+      // A disk that takes files and fails in syncs would otherwise have the service start anew without a rest.
+      Effect.delay(restMs),
+      Effect.retry(repairPolicy),
+      Effect.orDie
+    )
   })
 
 /** Brings the writer back once `prove` writes without throwing, however long that takes; never to a damaged file. */

@@ -1,7 +1,7 @@
 // The program watchpost: its commands, and one expression that runs the service until a signal.
 import { Args, Command } from "@effect/cli"
 import { NodeContext, NodeRuntime } from "@effect/platform-node"
-import { Cause, ConfigError, Console, Data, Effect, Layer, Logger, LogLevel, Option, Redacted } from "effect"
+import { Cause, ConfigError, Console, Context, Data, Effect, Layer, Logger, LogLevel, Option, Redacted } from "effect"
 import { existsSync } from "node:fs"
 import { constants, setPriority } from "node:os"
 import { fileURLToPath } from "node:url"
@@ -15,6 +15,7 @@ import { CommandFailed } from "./cli/Job.ts"
 import { restore } from "./cli/Restore.ts"
 import { tuneCollections } from "./Garbage.ts"
 import { ListenFailed } from "./http/Listener.ts"
+import { Journal } from "./Journal.ts"
 import { currentShape, service } from "./Layers.ts"
 import { ListenAddress } from "./ListenAddress.ts"
 import { serviceVersion } from "./Version.ts"
@@ -47,7 +48,17 @@ const configReason = (error: ConfigError.ConfigError): string => {
 
 class StartFailed extends Data.TaggedError("StartFailed")<{ readonly message: string }> {}
 
-const running = Layer.launch(Layer.effectDiscard(greeting).pipe(Layer.provide(service), Layer.provide(configLayer)))
+/** Runs until a signal, or until the journal has lost touch with the disk: then everything is ended and built anew. */
+const untilLost = Effect.scoped(
+  Effect.gen(function* () {
+    const context = yield* Layer.build(
+      Layer.effectDiscard(greeting).pipe(Layer.provideMerge(service), Layer.provide(configLayer))
+    )
+    yield* Context.get(context, Journal).lost
+    yield* Effect.logWarning("the disk answers again: the service starts anew from what is on it")
+  })
+)
+const running = Effect.forever(untilLost)
 // Two ways to fail: a setting or the surroundings (one line), or a defect of ours (everything we know).
 const startFailure = (cause: Cause.Cause<unknown>) =>
   Cause.isInterruptedOnly(cause)

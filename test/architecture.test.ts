@@ -61,8 +61,8 @@ describe("the repository", () => {
     const naming = product.filter(({ text }) => hot.test(text)).map(({ path }) => path)
     const calling = product.filter(({ text }) => /\bstore\.(?:write|probe)\(/.test(text)).map(({ path }) => path)
 
-    expect(naming).toEqual(["src/store/Journal.ts"])
-    expect(calling).toEqual(["runtime/Journal.ts"])
+    expect(naming).toEqual(["src/store/JournalStatements.ts"])
+    expect(calling).toEqual(["runtime/Journal.ts", "runtime/JournalWriter.ts"])
   })
 
   it("starts no fiber in src", () => {

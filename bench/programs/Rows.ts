@@ -4,6 +4,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks"
 import { setImmediate as turn, setTimeout as delay } from "node:timers/promises"
 import { FiberRegister } from "../../runtime/FiberStatus.ts"
 import * as Journal from "../../runtime/Journal.ts"
+import { rowsMax } from "../../runtime/JournalWriter.ts"
 import * as JournalStore from "../../src/store/Journal.ts"
 import type { RowsOrder, RowsResult } from "../Rows.ts"
 import { idOf, storage } from "../Seed.ts"
@@ -14,7 +15,7 @@ const checkpointEvery = 40
 const checkpoint = JSON.stringify({ details: "x".repeat(1500) })
 const resolutionMs = 1
 /** Rows between two turns of the event loop: what one batch of the journal holds. */
-const sliceRows = Journal.rowsMax
+const sliceRows = rowsMax
 
 type JournalService = Context.Tag.Service<typeof Journal.Journal>
 

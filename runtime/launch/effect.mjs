@@ -31,7 +31,7 @@ const NODE_GLOBALS = new Set(["globalDate", "globalTimers", "processEnv", "newPr
 
 // Where Effect meets Node's own callbacks: a deadline of a socket, a child process or an event-loop turn is not a fiber's.
 const NODE_BORDER = new Set([
-  "runtime/Journal.ts",
+  "runtime/JournalWriter.ts",
   "runtime/LocalNode.ts",
   "runtime/http/Answer.ts",
   "runtime/http/Listener.ts"

@@ -1,12 +1,14 @@
 // The append-only tail in SQLite: writes one batch per transaction, reads it back for replay, trims what is behind it.
-import type Sqlite from "better-sqlite3"
 import { Context, Effect, Layer } from "effect"
+import { rmSync, writeFileSync } from "node:fs"
 import type { NodeId } from "../../schema/Ids.ts"
 import type { ClosedFact } from "../core/Ledger.ts"
 import { type AlertStep, type AlertWrite, type AlertWriter, alertWriter } from "./alert/AlertWrites.ts"
 import { unsealed, withChecksum } from "./Checksum.ts"
 import { type HistoryWrite, historyWriter } from "./History.ts"
-import { Database } from "./Sql.ts"
+import { prepare, type Statements } from "./JournalStatements.ts"
+import type { Synced } from "./LogSync.ts"
+import { Database, withoutSync } from "./Sql.ts"
 import { type TrafficWrite, type TrafficWriter, trafficWriter } from "./Traffic.ts"
 import { perConnection } from "./PerConnection.ts"
 
@@ -82,8 +84,12 @@ export const untitled = "Untitled"
 export class JournalStore extends Context.Tag("store/Journal")<
   JournalStore,
   {
-    /** One transaction; returns after fsync. */
+    /** One transaction, which every read sees when this returns. It is on the disk after the next sync. */
     readonly write: (batch: ReadonlyArray<Write>) => void
+    /** Brings what was written to the disk, beside the event loop; does not throw. */
+    readonly sync: (done: Synced) => void
+    /** The same at once. */
+    readonly syncNow: () => void
     readonly lastSeq: () => number
     readonly checkpoints: (after: NodeId | 0, limit: number) => ReadonlyArray<CheckpointRow>
     readonly checkpoint: (id: NodeId) => CheckpointRow | undefined
@@ -102,71 +108,14 @@ export class JournalStore extends Context.Tag("store/Journal")<
     readonly trim: (upTo: number, limit: number, keep: ReadonlyArray<NodeId>) => number
     /** Writes and takes back 32 kB: proves that there is space and that the disk answers. */
     readonly probe: () => void
+    /** The same in a file of its own: for when the database is not to be touched. */
+    readonly probeBeside: () => void
     /** Opens the database again after an I/O error. */
     readonly reopen: () => void
     readonly bytes: () => number
     readonly busy: () => boolean
   }
 >() {}
-
-const prepare = (db: Sqlite.Database) => ({
-  db,
-  begin: db.prepare("BEGIN IMMEDIATE"),
-  commit: db.prepare("COMMIT"),
-  rollback: db.prepare("ROLLBACK"),
-  row: db.prepare(
-    "INSERT INTO journal (seq, node_id, received_at, vector, details, is_applied) VALUES (?, ?, ?, ?, ?, ?)"
-  ),
-  checkpoint: db.prepare(
-    "INSERT INTO checkpoints (node_id, seq, received_at, vector, details) VALUES (?, ?, ?, ?, ?) ON CONFLICT (node_id) DO UPDATE SET seq = excluded.seq, received_at = excluded.received_at, vector = excluded.vector, details = excluded.details"
-  ),
-  statics: db.prepare(
-    "INSERT INTO node_statics (node_id, received_at, body) VALUES (?, ?, ?) ON CONFLICT (node_id) DO UPDATE SET received_at = excluded.received_at, body = excluded.body"
-  ),
-  rename: db.prepare("UPDATE nodes SET name = ? WHERE id = ? AND trim(name) IN ('', ?)"),
-  lastSeq: db.prepare(
-    "SELECT max(coalesce((SELECT max(seq) FROM journal), 0), coalesce((SELECT max(seq) FROM checkpoints), 0)) AS seq"
-  ),
-  readTail: db.prepare(
-    "SELECT seq, node_id AS nodeId, received_at AS receivedAt, vector, details FROM journal WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
-  ),
-  readPlaces: db.prepare(
-    "SELECT seq, node_id AS nodeId, received_at AS receivedAt FROM journal WHERE seq > ? AND seq <= ? AND is_applied = 1 ORDER BY seq LIMIT ?"
-  ),
-  readRow: db.prepare(
-    "SELECT seq, node_id AS nodeId, received_at AS receivedAt, vector, details FROM journal WHERE seq = ?"
-  ),
-  readRows: db.prepare(
-    "SELECT seq, node_id AS nodeId, received_at AS receivedAt, vector, details FROM journal WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq"
-  ),
-  readUncovered: db.prepare(
-    "SELECT j.seq, j.node_id AS nodeId, j.received_at AS receivedAt, j.vector, j.details FROM journal j LEFT JOIN checkpoints c ON c.node_id = j.node_id WHERE j.seq > ? AND j.seq <= ? AND j.seq > coalesce(c.seq, 0) ORDER BY j.seq LIMIT ?"
-  ),
-  readCheckpoints: db.prepare(
-    "SELECT node_id AS nodeId, seq, received_at AS receivedAt, vector, details FROM checkpoints WHERE node_id > ? ORDER BY node_id LIMIT ?"
-  ),
-  readCheckpoint: db.prepare(
-    "SELECT node_id AS nodeId, seq, received_at AS receivedAt, vector, details FROM checkpoints WHERE node_id = ?"
-  ),
-  forgetCheckpoints: db.prepare(
-    "DELETE FROM checkpoints WHERE node_id IN (SELECT id FROM nodes WHERE deleted_at IS NOT NULL)"
-  ),
-  readStatics: db.prepare(
-    "SELECT node_id AS nodeId, received_at AS receivedAt, body FROM node_statics WHERE node_id > ? ORDER BY node_id LIMIT ?"
-  ),
-  readStatic: db.prepare(
-    "SELECT node_id AS nodeId, received_at AS receivedAt, body FROM node_statics WHERE node_id = ?"
-  ),
-  trimOthers: db.prepare(
-    "DELETE FROM journal WHERE seq IN (SELECT seq FROM journal WHERE seq <= ? AND node_id NOT IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT ?)"
-  ),
-  trim: db.prepare(
-    "DELETE FROM journal WHERE seq <= (SELECT max(seq) FROM (SELECT seq FROM journal WHERE seq <= ? ORDER BY seq LIMIT ?))"
-  ),
-  probe: db.prepare("INSERT OR REPLACE INTO settings (name, value) VALUES ('journal_probe', hex(zeroblob(16384)))"),
-  unprobe: db.prepare("DELETE FROM settings WHERE name = 'journal_probe'")
-})
-type Statements = ReturnType<typeof prepare>
 
 interface Others {
   readonly history: ReturnType<typeof historyWriter>
@@ -244,6 +193,16 @@ const transact = (on: Statements, run: () => void): void => {
   }
 }
 
+const probeFile = (database: string): void => {
+  if (database === ":memory:") return
+  const file = `${database}-probe`
+  try {
+    writeFileSync(file, Buffer.alloc(32_768), { flush: true })
+  } finally {
+    rmSync(file, { force: true })
+  }
+}
+
 const make = Effect.gen(function* () {
   const database = yield* Database
   const prepared = perConnection(prepare)
@@ -252,10 +211,14 @@ const make = Effect.gen(function* () {
   return JournalStore.of({
     write: (batch) => {
       const statements = on()
-      transact(statements, () => {
-        for (const write of batch) writeOne(statements, write, others)
-      })
+      withoutSync(statements.db, () =>
+        transact(statements, () => {
+          for (const write of batch) writeOne(statements, write, others)
+        })
+      )
     },
+    sync: (done) => database.log().begin(done),
+    syncNow: () => database.log().now(),
     lastSeq: () => (on().lastSeq.get() as { seq: number }).seq,
     checkpoints: (after, limit) => (on().readCheckpoints.all(after, limit) as Array<CheckpointRow>).map(unsealed),
     checkpoint: (id) => unsealed(on().readCheckpoint.get(id) as CheckpointRow | undefined),
@@ -275,6 +238,7 @@ const make = Effect.gen(function* () {
       transact(statements, () => void statements.probe.run())
       transact(statements, () => void statements.unprobe.run())
     },
+    probeBeside: () => probeFile(database.filename),
     reopen: () => database.reopen(),
     bytes: () => {
       const db = database.handle()

@@ -1,5 +1,6 @@
 // The write-ahead log as bytes: which commits it holds, and whether commits are gone that it must once have held.
-import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs"
+import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from "node:fs"
+import { uptime } from "node:os"
 
 // Layouts of SQLite's file format, sections "WAL file format" and "WAL-index format".
 const headerBytes = 32
@@ -35,6 +36,9 @@ const summed = (bytes: Buffer, from: number, to: number, [first, second]: Sums, 
   return [a, b]
 }
 
+/** Transactions that are not on the disk yet, at most. */
+const unsyncedMax = 2
+
 interface Index {
   readonly frames: number
   /** Frames that are in the database already. */
@@ -42,12 +46,16 @@ interface Index {
   readonly salts: Buffer
 }
 
+/** Whether the machine was started after the file was last changed; times in milliseconds since 1970. */
+export const isBeforeBoot = (changedAt: number, now: number, uptimeMs: number): boolean => changedAt < now - uptimeMs
+
 /**
- * The index beside the log, which outlives a killed process but not a machine. It is written after the frames are
- * synced, so the log must hold at least what it tells. Undefined when it is not there or not whole.
+ * The index beside the log. It is written before the frames are synced, so it proves nothing once the machine itself has
+ * stopped; after a killed process the log must hold at least what it tells, because what was written is still there.
+ * Undefined when it is not there, not whole or of an earlier start of the machine.
  */
 const indexOf = (file: string): Index | undefined => {
-  if (!existsSync(file)) return undefined
+  if (!existsSync(file) || isBeforeBoot(statSync(file).mtimeMs, Date.now(), uptime() * 1000)) return undefined
   const head = Buffer.alloc(indexHeaderBytes * 2 + 4)
   const descriptor = openSync(file, "r")
   try {
@@ -125,8 +133,9 @@ const walk = (descriptor: number): Walk => {
 }
 
 const faultOf = (index: Index | undefined, { beyond, frames, salts }: Walk): string | undefined => {
-  // A power cut leaves at most the one transaction in part that was not acknowledged yet: the next begins after its sync.
-  if (beyond > 1) return "its write-ahead log is broken in front of commits that were acknowledged"
+  // A power cut leaves at most two transactions in part, which nobody acknowledged: the one of the journal whose sync is
+  // under way, behind which it writes no other, and one of a store, which syncs before it ends.
+  if (beyond > unsyncedMax) return "its write-ahead log is broken in front of commits that were acknowledged"
   if (index === undefined || index.frames === 0) return undefined
   if (salts === undefined) {
     return index.copied < index.frames ? "its write-ahead log is gone or cut, and commits with it" : undefined

@@ -6,6 +6,7 @@ import Sqlite from "better-sqlite3"
 import { Context, Effect, Layer, Option, Scope } from "effect"
 import { randomInt } from "node:crypto"
 import { StorageUnavailable } from "../../schema/Errors.ts"
+import { LogSync } from "./LogSync.ts"
 
 /**
  * The raw handle. Synchronous statements on it are atomic towards every fiber, so the Journal writes one
@@ -17,6 +18,8 @@ export class Database extends Context.Tag("store/Database")<
     readonly filename: string
     /** The open handle. It changes after `reopen`, so nobody keeps it, nor statements made from it, across a failure. */
     readonly handle: () => Sqlite.Database
+    /** The log of the open handle. */
+    readonly log: () => LogSync
     /** A store's transaction is open, or `hold` is on: whoever wants to write waits a moment. */
     readonly busy: () => boolean
     /** Keeps commits of the Journal away for a moment, in which the rest of the log is copied by another connection. */
@@ -40,13 +43,31 @@ export const logBytesKept = 67_108_864
 /** Prepared statements kept per connection: the control plane has about sixty. */
 const statementsMax = 200
 
+const syncing = "PRAGMA synchronous = FULL"
+/**
+ * Everything else is as with FULL: SQLite still syncs the log before it copies pages from it and the database behind
+ * that, and the head of a log that is begun anew. So a log cut by a loss of power ends with a whole commit, as ever.
+ */
+const notSyncing = "PRAGMA synchronous = NORMAL"
+
+/** Commits of `run` are not on the disk when it returns, only once the log is synced; outside of transactions. */
+export const withoutSync = (db: Sqlite.Database, run: () => void): void => {
+  db.exec(notSyncing)
+  try {
+    run()
+  } finally {
+    // It refuses inside a transaction, one that could not be rolled back; that is not to hide what went wrong.
+    if (!db.inTransaction) db.exec(syncing)
+  }
+}
+
 const open = (filename: string, autocheckpoint: number): Sqlite.Database => {
   const db = new Sqlite(filename)
   // A number of its own, before there is a log: by it a log that belongs to another database can be told.
   if (db.pragma("application_id", { simple: true }) === 0) db.pragma(`application_id = ${randomInt(1, 0x7fffffff)}`)
   db.pragma("journal_mode = WAL")
-  // FULL: a commit returns after fsync, which is what an acknowledged report promises.
-  db.pragma("synchronous = FULL")
+  // A commit returns after its fsync, but for those of the Journal, which syncs the log by itself: `withoutSync`.
+  db.exec(syncing)
   db.pragma("foreign_keys = ON")
   // Another process (backup, a shell) may hold the lock for a moment; longer than this is a fault.
   db.pragma("busy_timeout = 2000")
@@ -57,6 +78,8 @@ const open = (filename: string, autocheckpoint: number): Sqlite.Database => {
   return db
 }
 
+const logOf = (filename: string): LogSync => new LogSync(filename === ":memory:" ? undefined : `${filename}-wal`)
+
 const makeDatabase = (filename: string) =>
   Effect.acquireRelease(
     Effect.try({
@@ -64,9 +87,11 @@ const makeDatabase = (filename: string) =>
         let frames = autocheckpointFrames
         let isHeld = false
         let db = open(filename, frames)
+        let log = logOf(filename)
         return Database.of({
           filename,
           handle: () => db,
+          log: () => log,
           busy: () => isHeld || db.inTransaction,
           hold: (wanted) => {
             isHeld = wanted
@@ -79,14 +104,20 @@ const makeDatabase = (filename: string) =>
           reopen: () => {
             // A database in memory is its connection; there is no file to look at again.
             if (filename === ":memory:") return
+            log.close()
             db.close()
             db = open(filename, frames)
+            log = logOf(filename)
           }
         })
       },
       catch: (cause) => new StorageUnavailable({ message: `the database cannot be opened: ${String(cause)}` })
     }),
-    (database) => Effect.sync(() => database.handle().close())
+    (database) =>
+      Effect.sync(() => {
+        database.log().close()
+        database.handle().close()
+      })
   )
 
 /**

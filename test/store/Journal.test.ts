@@ -201,8 +201,9 @@ const randomFrom = (seed: number) => () => {
 }
 
 describe("power cuts", { timeout: 30_000 }, () => {
-  // The order that FULL promises: a new header of the log is synced before its frames, these before the commit returns
-  // and before pages go to the database, these before the log is used anew. Inside each stretch any may be missing.
+  // The order that the journal keeps: a new header of the log is synced before its frames, these before the next
+  // transaction and before pages go to the database, these before the log is used anew. Inside each stretch any may be
+  // missing.
   it.effect(
     "Invariant 1: an acknowledged report is on disk: a thousand torn copies open whole, with every commit",
     () =>
@@ -323,7 +324,7 @@ describe("the probe", { timeout: 30_000 }, () => {
         handle().exec("BEGIN")
         expect(store.busy()).toBe(true)
         expect(() => store.probe()).toThrow("within a transaction")
-        expect(() => store.write(rows(1, 1))).toThrow("within a transaction")
+        expect(() => store.write(rows(1, 1))).toThrow("inside a transaction")
         expect(store.busy()).toBe(true)
         handle().exec("ROLLBACK")
 

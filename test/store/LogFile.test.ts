@@ -1,10 +1,19 @@
 // The log read as bytes: power cuts and kills leave no fault, lost commits do.
 import Sqlite from "better-sqlite3"
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs"
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, describe, expect, it } from "vitest"
-import { readLog } from "../../src/store/LogFile.ts"
+import { isBeforeBoot, readLog } from "../../src/store/LogFile.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "watchpost-log-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -75,6 +84,49 @@ describe("a log", { timeout: 30_000 }, () => {
     const gone = copyOf(file)
     rmSync(`${gone}-wal`)
     expect(readLog(gone).fault).toBeDefined()
+    db.close()
+  })
+
+  it("may be shorter than its index tells when the machine itself has stopped since", () => {
+    const { db, file, put } = opened(1000)
+    for (let i = 0; i < 9; i++) put()
+    const { frames } = readLog(file)
+    const cut = copyOf(file)
+    truncateSync(`${cut}-wal`, 32 + (frames - 1) * frameBytes)
+    expect(readLog(cut).fault).toBeDefined()
+    utimesSync(`${cut}-shm`, 1_000_000_000, 1_000_000_000)
+    expect(readLog(cut)).toMatchObject({ fault: undefined })
+    db.close()
+  })
+
+  it("takes an index for one of before the machine's start by its age and the machine's", () => {
+    const now = 1_700_000_000_000
+    expect(isBeforeBoot(now - 60_000, now, 59_000)).toBe(true)
+    expect(isBeforeBoot(now - 60_000, now, 61_000)).toBe(false)
+  })
+
+  it("may lack parts of two transactions at its end, which were not synced when the power went, but of no third", () => {
+    const { db, file, put } = opened(1000)
+    const sizes: Array<number> = []
+    for (let i = 0; i < 6; i++) {
+      put()
+      sizes.push(readLog(file).frames)
+    }
+    const faultOf = (whole: number) => {
+      const copy = copyOf(file, true)
+      const bytes = readFileSync(`${copy}-wal`)
+      // A sector of the first frame behind the whole ones.
+      bytes.fill(
+        0,
+        32 + (sizes[whole - 1] as number) * frameBytes + 1024,
+        32 + (sizes[whole - 1] as number) * frameBytes + 1536
+      )
+      bytes[32 + (sizes[whole - 1] as number) * frameBytes + 1024] = 1
+      writeFileSync(`${copy}-wal`, bytes)
+      return readLog(copy).fault
+    }
+    expect([faultOf(5), faultOf(4)]).toEqual([undefined, undefined])
+    expect(faultOf(3)).toContain("broken in front of commits")
     db.close()
   })
 

@@ -1,10 +1,12 @@
 // Owns a stand-in for the journal's store: a disk made of arrays, which writes down what happened and fails on demand.
 import { Layer } from "effect"
 import { FiberRegister } from "../../runtime/FiberStatus.ts"
-import { layer as journalLayer, type RowOffer } from "../../runtime/Journal.ts"
+import { layer as journalLayer } from "../../runtime/Journal.ts"
+import type { RowOffer } from "../../runtime/JournalWriter.ts"
 import { NodeId } from "../../schema/Ids.ts"
 import { decode } from "../../src/core/VectorCode.ts"
 import { JournalStore, type Write } from "../../src/store/Journal.ts"
+import type { Synced } from "../../src/store/LogSync.ts"
 import { quiet } from "../store/Support.ts"
 
 interface Row {
@@ -29,6 +31,12 @@ export const makeDisk = () => ({
   rows: [] as Array<Row>,
   /** Thrown by whatever writes. */
   fault: undefined as Error | undefined,
+  /** What every sync ends with; held back, its end is given by `endSync`. */
+  syncFault: undefined as Error | undefined,
+  holdsSyncs: false,
+  syncs: [] as Array<Synced>,
+  /** Thrown by a sync for which everything waits, and by files beside the database. */
+  besideFault: undefined as Error | undefined,
   /** Thrown by the look at the last seq, once. */
   seqFault: undefined as Error | undefined,
   isBusy: false,
@@ -39,6 +47,9 @@ export type Disk = ReturnType<typeof makeDisk>
 
 export const full = () => Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL" })
 export const ioError = () => Object.assign(new Error("disk I/O error"), { code: "SQLITE_IOERR_FSYNC" })
+
+/** Ends the sync that waits longest. */
+export const endSync = (disk: Disk): void => disk.syncs.shift()?.(disk.syncFault)
 
 /** The journal reuses the memory behind the bytes, so they are copied. */
 const rowOf = (write: Write): ReadonlyArray<Row> =>
@@ -53,6 +64,14 @@ export const storeOf = (disk: Disk) =>
       for (const write of batch) disk.rows.push(...rowOf(write))
       disk.log.push(`commit ${batch.length}`)
     },
+    sync: (done) => {
+      if (disk.holdsSyncs) disk.syncs.push(done)
+      else done(disk.syncFault)
+    },
+    syncNow: () => {
+      disk.log.push("sync now")
+      if (disk.syncFault !== undefined) throw disk.syncFault
+    },
     lastSeq: () => {
       const fault = disk.seqFault
       disk.seqFault = undefined
@@ -63,6 +82,10 @@ export const storeOf = (disk: Disk) =>
       disk.probes++
       disk.log.push("probe")
       if (disk.fault !== undefined) throw disk.fault
+    },
+    probeBeside: () => {
+      disk.log.push("probe beside")
+      if (disk.besideFault !== undefined) throw disk.besideFault
     },
     reopen: () => {
       disk.reopens++
