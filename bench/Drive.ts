@@ -26,6 +26,7 @@ export const rowsOnly = (offerRow: JournalService["offerRow"], lastSeq: () => nu
   afterCommit: () => {
     throw new Error("no report of the generator is a duplicate")
   },
+  onDisk: (done) => done(true),
   flushed: Effect.void,
   lost: Effect.never,
   figures: { rows: 0, commits: 0, failures: 0, commitMsLast: 0, commitMsMax: 0 },

@@ -67,6 +67,12 @@ class Ledger {
     this.account.inFlight--
     this.account.rejected++
   }
+  acknowledge(ending: Ending, update: UpdateManifest | null, applied: boolean): void {
+    this.account.inFlight--
+    this.account.acknowledged++
+    if (!applied) this.account.notApplied++
+    ending.acknowledged(update)
+  }
   refuse(ending: Ending): void {
     this.account.inFlight--
     this.account.refused++
@@ -80,22 +86,23 @@ class Ledger {
 
 /** Ends the account of one report with its answer. */
 class Accounted implements Reply {
-  private readonly ledger: Ledger
+  private readonly tools: Tools
   private readonly ending: Ending
 
-  constructor(ledger: Ledger, ending: Ending) {
-    this.ledger = ledger
+  constructor(tools: Tools, ending: Ending) {
+    this.tools = tools
     this.ending = ending
   }
   acknowledge(update: UpdateManifest | null, applied: boolean): void {
-    const { account } = this.ledger
-    account.inFlight--
-    account.acknowledged++
-    if (!applied) account.notApplied++
-    this.ending.acknowledged(update)
+    const { journal, ledger } = this.tools
+    // It is committed, or the repeat of what is: the agent may forget it once the disk has it.
+    journal.onDisk((isOnDisk) => {
+      if (isOnDisk) ledger.acknowledge(this.ending, update, applied)
+      else this.refuse()
+    })
   }
   refuse(): void {
-    this.ledger.refuse(this.ending)
+    this.tools.ledger.refuse(this.ending)
   }
 }
 
@@ -120,7 +127,7 @@ const takeReport = (tools: Tools, id: NodeId, text: string, ip: string, ending: 
   const { dropped, lost, value, wide } = reading
   ledger.account.droppedPieces += lost
   const receivedAt = clock.unsafeCurrentTimeMillis()
-  const reply = new Accounted(ledger, ending)
+  const reply = new Accounted(tools, ending)
   deliver(tools, id, { _tag: "Report", report: value, arrival: { ip, wide, dropped }, receivedAt, reply }, ending)
 }
 
@@ -130,7 +137,7 @@ const takeStatic = (tools: Tools, id: NodeId, text: string, ending: Ending): voi
   const reading = readStatic(text)
   if (reading._tag !== "Read") return ledger.rejectReading(reading, ending)
   const receivedAt = clock.unsafeCurrentTimeMillis()
-  deliver(tools, id, { _tag: "Static", body: reading.value, receivedAt, reply: new Accounted(ledger, ending) }, ending)
+  deliver(tools, id, { _tag: "Static", body: reading.value, receivedAt, reply: new Accounted(tools, ending) }, ending)
 }
 
 const statusOf = ({

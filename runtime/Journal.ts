@@ -1,9 +1,10 @@
-// The one writer of hot tables: gathers what is offered, commits it, syncs the log beside the loop, then settles each offer.
+// The one writer of hot tables: gathers what is offered, commits and settles it, and syncs the log beside the loop.
 import { Context, Deferred, Effect, Layer } from "effect"
 import { JournalStore, type Write } from "../src/store/Journal.ts"
 import { FiberRegister, supervised } from "./FiberStatus.ts"
 import type { Settle, SettleRow } from "./JournalBatch.ts"
 import { idle, outlast, repair } from "./JournalRepair.ts"
+import type { OnDisk } from "./JournalTelling.ts"
 import { type JournalFigures, type RowOffer, rowsMax, Writer } from "./JournalWriter.ts"
 import { pause } from "./Pause.ts"
 
@@ -20,7 +21,9 @@ export class Journal extends Context.Tag("runtime/Journal")<
     readonly offer: (write: Exclude<Write, { kind: "row" }>, settle: Settle) => boolean
     /** Settles with the commit of everything offered so far; at once when nothing waits. False when full. */
     readonly afterCommit: (settle: Settle) => boolean
-    /** Waits until everything offered so far is settled. */
+    /** Calls back when everything committed so far is on the disk (true), or nobody knows (false). */
+    readonly onDisk: (done: OnDisk) => void
+    /** Waits until everything offered so far is settled, and on the disk. */
     readonly flushed: Effect.Effect<void>
     /**
      * Ends when a sync has failed and the disk answers again. What the service knows and what stands on the disk may
@@ -28,7 +31,7 @@ export class Journal extends Context.Tag("runtime/Journal")<
      */
     readonly lost: Effect.Effect<void>
     readonly figures: JournalFigures
-    /** Of the last row that is on disk. */
+    /** Of the last row that is committed. */
     readonly lastSeq: () => number
   }
 >() {}
@@ -37,7 +40,7 @@ const make = Effect.gen(function* () {
   const store = yield* JournalStore
   const writer = new Writer(store)
   const register = yield* FiberRegister
-  const watch = register.register("Journal", () => writer.waiting, rowsMax)
+  const watch = register.register("Journal", () => writer.depth, rowsMax)
   const lost = yield* Deferred.make<void>()
 
   const turn = Effect.gen(function* () {
@@ -55,7 +58,8 @@ const make = Effect.gen(function* () {
     yield* writer.due
     yield* idle(store)
     writer.commit()
-    writer.rethrow()
+    // What a settle threw is a defect of this fiber, whoever's offer made the commit.
+    writer.telling.rethrow()
   })
   yield* Effect.forkScoped(supervised(watch, Effect.forever(turn)))
   // What is still waiting when the scope closes is committed, so that every offer is settled.
@@ -66,19 +70,21 @@ const make = Effect.gen(function* () {
     room: () => writer.room(),
     offerRow: (row, vector, size, settle) => writer.offerRow(row, vector, size, settle),
     offer: (write, settle) => {
-      if (writer.failure !== undefined || writer.waiting >= rowsMax) return false
+      if (!writer.isOpen) return false
       writer.push(write, settle)
       return true
     },
     afterCommit: (settle) => {
-      if (writer.failure !== undefined || writer.waiting >= rowsMax) return false
+      if (!writer.isOpen) return false
       if (writer.waiting === 0) settle(true)
       else writer.push(undefined, settle)
       return true
     },
+    onDisk: (done) => writer.onDisk(done),
     flushed: Effect.async<void>((resume) => {
-      if (writer.waiting === 0) resume(Effect.void)
-      else writer.push(undefined, () => resume(Effect.void))
+      const synced = () => writer.onDisk(() => resume(Effect.void))
+      if (writer.waiting === 0) synced()
+      else writer.push(undefined, synced)
     }),
     lost: Deferred.await(lost),
     figures: writer.figures,

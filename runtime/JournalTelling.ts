@@ -1,58 +1,58 @@
-// Tells whoever offered something to the journal what became of it, a portion in each turn of the event loop.
-import type { Batch, SettleRow } from "./JournalBatch.ts"
+// Tells those who wait for the disk what became of what they wait for, a portion in each turn of the event loop.
 import { portionMs } from "./LoopTurn.ts"
+
+/** Called once, with true when what was committed before is on the disk, with false when nobody knows. */
+export type OnDisk = (isOnDisk: boolean) => void
 
 /** For so long a turn of the event loop answers, some 60 µs each; and at least, because answers come before new work. */
 const tellMs = 6
 const tellLeastMs = 3
 
-/** A batch whose fate is known, and how many of its offers were told already. */
-interface Known {
-  readonly batch: Batch
-  readonly committed: boolean
+/** Those who wait for the same sync, and how many of them were told already. */
+interface Group {
+  readonly waiting: Array<OnDisk>
+  readonly isOnDisk: boolean
   told: number
 }
 
 const nothing = (): void => undefined
 
-/** What is called behind each offer that was told, and behind each batch. */
-export interface Listener {
-  readonly told: () => void
-  readonly done: (batch: Batch) => void
-  /** Something that was told threw: `rethrow` has it. */
-  readonly defective: () => void
-}
-
 export class Telling {
-  private readonly listener: Listener
+  private readonly onDefect: () => void
   /** Oldest first. */
-  private readonly known: Array<Known> = []
+  private readonly groups: Array<Group> = []
+  private isUnderWay = false
   private next: NodeJS.Immediate | undefined
   private defect: { readonly cause: unknown } | undefined
-  /** Whether somebody is being told right now. */
-  isUnderWay = false
+  /** How many are still to be told. */
+  count = 0
 
-  constructor(listener: Listener) {
-    this.listener = listener
+  /** `onDefect` is called when somebody who was told threw. */
+  constructor(onDefect: () => void) {
+    this.onDefect = onDefect
   }
 
-  get isDone(): boolean {
-    return this.known.length === 0
-  }
   get isDefective(): boolean {
     return this.defect !== undefined
   }
 
-  /** Throws what somebody who was told threw, once. */
+  /** Takes note of what somebody who was told threw; the first one counts. */
+  blame(cause: unknown): void {
+    this.defect ??= { cause }
+    this.onDefect()
+  }
+
+  /** Throws it, once. */
   rethrow(): void {
     const { defect } = this
     this.defect = undefined
     if (defect !== undefined) throw defect.cause
   }
 
-  /** Behind everybody who is still to be told; at once where nobody is. */
-  add(batches: ReadonlyArray<Batch>, committed: boolean): void {
-    for (const batch of batches) this.known.push({ batch, committed, told: 0 })
+  /** Behind everybody who is still to be told; at once where nobody is. The list is the teller's from now on. */
+  add(waiting: Array<OnDisk>, isOnDisk: boolean): void {
+    this.groups.push({ waiting, isOnDisk, told: 0 })
+    this.count += waiting.length
     if (!this.isUnderWay && this.next === undefined) this.some()
   }
 
@@ -60,8 +60,7 @@ export class Telling {
   private readonly some = (): void => {
     this.next = undefined
     this.until(performance.now() + portionMs(tellMs, tellLeastMs))
-    if (this.known.length > 0) this.next = setImmediate(this.some)
-    if (this.defect !== undefined) this.listener.defective()
+    if (this.groups.length > 0) this.next = setImmediate(this.some)
   }
 
   /** Everybody, now. */
@@ -73,29 +72,28 @@ export class Telling {
 
   private until(endMs: number): void {
     this.isUnderWay = true
-    for (let first = this.known[0]; first !== undefined; first = this.known[0]) {
+    for (let first = this.groups[0]; first !== undefined; first = this.groups[0]) {
       if (!this.tell(first, endMs)) break
-      this.known.shift()
-      this.listener.done(first.batch)
+      this.groups.shift()
     }
     this.isUnderWay = false
   }
 
-  /** Every settle, whatever one of them throws; false when the time was over before the last. */
-  private tell(one: Known, endMs: number): boolean {
-    const { places, settles } = one.batch
-    while (one.told < settles.length) {
-      const i = one.told++
-      const settle = settles[i] as SettleRow
+  /** Everybody in the group, whatever one of them throws; false when the time was over before the last. */
+  private tell(group: Group, endMs: number): boolean {
+    const { isOnDisk, waiting } = group
+    while (group.told < waiting.length) {
+      const i = group.told++
+      const tell = waiting[i] as OnDisk
       // Who was answered shall not grow old with those who wait.
-      settles[i] = nothing
-      this.listener.told()
+      waiting[i] = nothing
+      this.count--
       try {
-        settle(one.committed, places[i] as Float64Array)
+        tell(isOnDisk)
       } catch (cause) {
-        this.defect ??= { cause }
+        this.blame(cause)
       }
-      if (performance.now() >= endMs) return one.told === settles.length
+      if (performance.now() >= endMs) return group.told === waiting.length
     }
     return true
   }

@@ -6,10 +6,11 @@ import { FiberRegister, supervised } from "./FiberStatus.ts"
 import { HistoryMarks } from "./HistoryMarks.ts"
 import { Journal } from "./Journal.ts"
 import { NodeSupervisor } from "./NodeSupervisor.ts"
+import { written } from "./Written.ts"
 
 const every = Schedule.fixed("15 seconds")
-/** Rows per delete: some 5 ms of a blocked loop. */
-const sliceRows = 2000
+/** Rows per delete: some 2 ms of a blocked loop. */
+const sliceRows = 1000
 const pauseMs = 10
 /** How long the checkpoints of quiet nodes may take before the round is given up until the next. */
 const coverAttemptsMax = 1000
@@ -26,17 +27,18 @@ const make = Effect.gen(function* () {
   const trim = (upTo: number, keep: ReadonlyArray<NodeId>) =>
     Effect.gen(function* () {
       for (;;) {
-        while (store.busy()) yield* Effect.sleep(1)
-        const gone = store.trim(upTo, sliceRows, keep)
-        figures.behind = Math.max(0, figures.behind - gone)
-        if (gone < sliceRows) return
+        const write = { kind: "trim", upTo, limit: sliceRows, keep } as const
+        const rows = store.trimmable(write)
+        if (rows === 0 || !(yield* written(journal, write))) return
+        figures.behind = Math.max(0, figures.behind - rows)
+        if (rows < sliceRows) return
         yield* Effect.sleep(pauseMs)
       }
     })
 
   /** The last row before the first that is in no chunk yet. Told by order, not by time: clocks are set. */
   const sealedUpTo = (): number => {
-    // What is on disk is also on its node's list; a row that is only offered is neither. The journal knows without a
+    // What is committed is also on its node's list; a row that is only offered is neither. The journal knows without a
     // look at the disk, where the largest number among the checkpoints takes a walk through all of them.
     let first = journal.lastSeq() + 1
     for (const { unsealed } of supervisor.all()) {

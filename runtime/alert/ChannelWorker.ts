@@ -10,7 +10,7 @@ import { Breaker, isDue, limitDelayMs, retryDelayMs, tickMs } from "./Breaker.ts
 import { Doorbell } from "./Doorbell.ts"
 import { groupJob, type GroupTools, type Job } from "./Grouping.ts"
 import { SinkError, type Sinks } from "./Sink.ts"
-import { written } from "../Written.ts"
+import { onDisk, written } from "../Written.ts"
 
 /** Decision 32. */
 const deliverMsMax = 15_000
@@ -154,6 +154,8 @@ const settleFailed = (
 
 const run = (tools: WorkerTools, worker: ChannelWorker, channel: Channel, job: Job) =>
   Effect.gen(function* () {
+    // Nobody is told of what a power cut could still take back. Where nobody knows, the service starts anew.
+    if (!(yield* onDisk(tools.journal))) return yield* Effect.never
     const startedAt = yield* Clock.currentTimeMillis
     const result = yield* tools.sinks.deliver(channel, { ...job.note, sentAtMs: startedAt }).pipe(
       Effect.timeoutFail({

@@ -46,7 +46,14 @@ export interface CheckpointWrite {
   readonly vector: Buffer
   readonly checkpoint: string
 }
-export type Write = RowWrite | StaticWrite | CheckpointWrite | HistoryWrite | TrafficWrite | AlertWrite
+/** At most `limit` rows with seq <= upTo go, none of the nodes in `keep`. */
+export interface TrimWrite {
+  readonly kind: "trim"
+  readonly upTo: number
+  readonly limit: number
+  readonly keep: ReadonlyArray<NodeId>
+}
+export type Write = TrimWrite | RowWrite | StaticWrite | CheckpointWrite | HistoryWrite | TrafficWrite | AlertWrite
 
 /** Where a row stands: enough to know what is still to be sealed. */
 export interface RowPlace {
@@ -104,8 +111,8 @@ export class JournalStore extends Context.Tag("store/Journal")<
     readonly row: (seq: number) => TailRow | undefined
     /** The rows of these seqs that are there, ascending. */
     readonly rows: (seqs: ReadonlyArray<number>) => ReadonlyArray<TailRow>
-    /** Deletes at most `limit` rows with seq <= upTo, none of the nodes in `keep`; gives how many went. */
-    readonly trim: (upTo: number, limit: number, keep: ReadonlyArray<NodeId>) => number
+    /** How many rows such a write would delete. */
+    readonly trimmable: (write: TrimWrite) => number
     /** Writes and takes back 32 kB: proves that there is space and that the disk answers. */
     readonly probe: () => void
     /** The same in a file of its own: for when the database is not to be touched. */
@@ -159,6 +166,8 @@ const writeOne = (on: Statements, write: Write, { alerts, history, traffic }: Ot
         write.checkpoint
       )
       return
+    case "trim":
+      return trim(on, write)
     case "forget":
       on.forgetCheckpoints.run()
       history(on.db, write)
@@ -179,6 +188,11 @@ const writeOne = (on: Statements, write: Write, { alerts, history, traffic }: Ot
     default:
       history(on.db, write)
   }
+}
+
+const trim = (on: Statements, { keep, limit, upTo }: TrimWrite): void => {
+  if (keep.length === 0) on.trim.run(upTo, limit)
+  else on.trimOthers.run(upTo, JSON.stringify(keep), limit)
 }
 
 const transact = (on: Statements, run: () => void): void => {
@@ -229,10 +243,8 @@ const make = Effect.gen(function* () {
     places: (after, upTo, limit) => on().readPlaces.all(after, upTo, limit) as Array<RowPlace>,
     row: (seq) => unsealed(on().readRow.get(seq) as TailRow | undefined),
     rows: (seqs) => (on().readRows.all(JSON.stringify(seqs)) as Array<TailRow>).map(unsealed),
-    trim: (upTo, limit, keep) =>
-      keep.length === 0
-        ? on().trim.run(upTo, limit).changes
-        : on().trimOthers.run(upTo, JSON.stringify(keep), limit).changes,
+    trimmable: ({ keep, limit, upTo }) =>
+      (on().trimmable.get(upTo, JSON.stringify(keep), limit) as { rows: number }).rows,
     probe: () => {
       const statements = on()
       transact(statements, () => void statements.probe.run())

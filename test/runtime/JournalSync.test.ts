@@ -1,8 +1,9 @@
-// Between a transaction and its sync: nobody is told, nothing else is written, and a sync that fails closes the journal.
+// Between a commit and its sync: nobody outside is told, nothing else is written, and a sync that fails closes the journal.
 import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Scope, TestClock } from "effect"
 import { FiberRegister } from "../../runtime/FiberStatus.ts"
 import { Journal } from "../../runtime/Journal.ts"
+import { rowsMax } from "../../runtime/JournalWriter.ts"
 import { Readiness } from "../../runtime/Readiness.ts"
 import { type Disk, endSync, journalOn, makeDisk, plainRow } from "../support/Disk.ts"
 import { pass, turns, until } from "../support/Engine.ts"
@@ -11,9 +12,12 @@ type Service = typeof Journal.Service
 
 const eio = () => Object.assign(new Error("EIO: i/o error, fdatasync"), { code: "EIO" })
 
-/** A row that says in the disk's log how it was settled. */
+/** A row that says in the disk's log how it was settled, and what was told of the disk. */
 const offer = (journal: Service, disk: Disk, name: string): number =>
-  journal.offerRow(plainRow, Float64Array.of(1, 2, 3), 3, (committed) => void disk.log.push(`${name} ${committed}`))
+  journal.offerRow(plainRow, Float64Array.of(1, 2, 3), 3, (committed) => {
+    disk.log.push(`${name} ${committed}`)
+    if (committed) journal.onDisk((isOnDisk) => void disk.log.push(`${name} on disk: ${isOnDisk}`))
+  })
 
 const test = (name: string, body: (journal: Service, disk: Disk) => Effect.Effect<void, never, FiberRegister>) =>
   it.effect(name, () => {
@@ -28,18 +32,23 @@ describe("while the log is synced", () => {
   test("Invariant 1: an acknowledged report is on disk: nobody is told before the sync has ended", (journal, disk) =>
     Effect.gen(function* () {
       const first = offer(journal, disk, "first")
-      journal.afterCommit((committed) => void disk.log.push(`repeat ${committed}`))
       const flushing = yield* Effect.fork(journal.flushed)
       yield* syncing(disk)
+      journal.onDisk((isOnDisk) => void disk.log.push(`repeat on disk: ${isOnDisk}`))
+      const late = yield* Effect.fork(journal.flushed)
       yield* pass(100, 20)
-      expect(disk.log).toEqual(["begin", "commit 1"])
-      expect([journal.lastSeq(), journal.figures.rows, flushing.unsafePoll()]).toEqual([0, 0, null])
+      // What the service itself knows goes with what it reads in the database.
+      expect(disk.log).toEqual(["begin", "commit 1", "first true"])
+      expect([journal.lastSeq(), flushing.unsafePoll(), late.unsafePoll()]).toEqual([first, null, null])
 
       endSync(disk)
       yield* Fiber.join(flushing)
+      yield* Fiber.join(late)
 
-      expect(disk.log).toEqual(["begin", "commit 1", "first true", "repeat true"])
-      expect([journal.lastSeq(), journal.figures.rows]).toEqual([first, 1])
+      expect(disk.log.slice(3)).toEqual(["first on disk: true", "repeat on disk: true"])
+      expect([disk.syncs.length, journal.figures]).toMatchObject([0, { rows: 1, commits: 1, failures: 0 }])
+      journal.onDisk((isOnDisk) => void disk.log.push(`now on disk: ${isOnDisk}`))
+      expect(disk.log.at(-1)).toBe("now on disk: true")
     }))
 
   test("rows are taken and counted against the bound, and written in one transaction behind it", (journal, disk) =>
@@ -47,10 +56,9 @@ describe("while the log is synced", () => {
       offer(journal, disk, "first")
       yield* syncing(disk)
       for (let i = 0; i < 300; i++) expect(offer(journal, disk, "next")).toBe(i + 2)
-      journal.afterCommit((committed) => void disk.log.push(`repeat ${committed}`))
       yield* pass(100, 20)
-      expect(disk.log).toEqual(["begin", "commit 1"])
-      expect((yield* FiberRegister).list()).toMatchObject([{ name: "Journal", depth: 302 }])
+      expect(disk.log).toEqual(["begin", "commit 1", "first true"])
+      expect((yield* FiberRegister).list()).toMatchObject([{ name: "Journal", depth: 301 }])
 
       endSync(disk)
       yield* syncing(disk)
@@ -58,9 +66,71 @@ describe("while the log is synced", () => {
       endSync(disk)
       yield* syncing(disk)
       endSync(disk)
-      yield* until("everybody", () => disk.log.at(-1) === "repeat true")
-      expect(disk.rows.length).toBe(301)
-      expect(disk.log.filter((line) => line === "next true").length).toBe(300)
+      yield* until("everybody", () => disk.log.filter((line) => line === "next on disk: true").length === 300)
+      expect([disk.rows.length, disk.log.filter((line) => line === "next true").length]).toEqual([301, 300])
+      expect((yield* FiberRegister).list()).toMatchObject([{ depth: 0 }])
+    }))
+
+  test("those who wait for the disk are told in order, for some milliseconds in each turn", (journal, disk) =>
+    Effect.gen(function* () {
+      const told: Array<string> = []
+      let timer = setImmediate(function mark() {
+        told.push("turn")
+        timer = setImmediate(mark)
+      })
+      const slow = (name: string) => () => {
+        const until = performance.now() + 1
+        while (performance.now() < until);
+        told.push(name)
+      }
+      offer(journal, disk, "row")
+      yield* syncing(disk)
+      for (let i = 0; i < 60; i++) journal.onDisk(slow(`${i}`))
+      endSync(disk)
+      // Behind those who wait, though the sync is over.
+      journal.onDisk(slow("60"))
+      yield* until("all", () => told.includes("60"))
+      clearImmediate(timer)
+
+      expect(told.filter((name) => name !== "turn")).toEqual(Array.from({ length: 61 }, (_, i) => `${i}`))
+      const perTurn = told
+        .join(" ")
+        .split("turn")
+        .map((part) => part.split(" ").filter((name) => name !== "").length)
+      expect(Math.max(...perTurn)).toBeLessThanOrEqual(6)
+    }))
+
+  test("is full when too many wait for the disk, and takes rows again when they were told", (journal, disk) =>
+    Effect.gen(function* () {
+      offer(journal, disk, "row")
+      yield* syncing(disk)
+      for (let left = rowsMax - 1; left > 0; left--) journal.onDisk(() => undefined)
+      expect([journal.room(), offer(journal, disk, "over"), journal.afterCommit(() => undefined)]).toEqual([
+        false,
+        0,
+        false
+      ])
+      endSync(disk)
+      yield* until("room", () => journal.room())
+      expect(offer(journal, disk, "next")).toBeGreaterThan(0)
+    }))
+
+  test("somebody who throws when told does not keep it from the others, and is a defect of the journal", (journal, disk) =>
+    Effect.gen(function* () {
+      const told: Array<string> = []
+      offer(journal, disk, "row")
+      yield* syncing(disk)
+      journal.onDisk(() => {
+        throw new Error("the answer could not be sent")
+      })
+      journal.onDisk(() => void told.push("next"))
+      endSync(disk)
+      yield* until("the next", () => told.length === 1)
+      yield* pass(150, 50)
+      const [status] = (yield* FiberRegister).list()
+      expect(status).toMatchObject({ restarts: 1, last_error: expect.stringContaining("could not be sent") })
+      offer(journal, disk, "after")
+      yield* syncing(disk)
     }))
 
   it.effect("the end of the service syncs by itself, tells everybody once and leaves nothing unwritten", () =>
@@ -82,9 +152,11 @@ describe("while the log is synced", () => {
         endSync(disk)
 
         const isKept = fault === undefined
-        const told = disk.log.filter((line) => /^(written|waiting)/.test(line))
-        expect(told).toEqual([`written ${isKept}`, ...Array.from({ length: 200 }, () => `waiting ${isKept}`)])
-        expect(disk.log.indexOf("sync now")).toBeLessThan(disk.log.indexOf(`written ${isKept}`))
+        const told = disk.log.filter((line) => line.includes("on disk"))
+        const waiting = isKept ? Array.from({ length: 200 }, () => "waiting on disk: true") : []
+        expect(told).toEqual([`written on disk: ${isKept}`, ...waiting])
+        expect(disk.log.filter((line) => line === `waiting ${isKept}`).length).toBe(200)
+        expect(disk.log.indexOf("sync now")).toBeLessThan(disk.log.indexOf(`written on disk: ${isKept}`))
         expect(disk.rows.length).toBe(isKept ? 201 : 1)
       }
     })
@@ -104,14 +176,17 @@ describe("a sync that fails", () => {
       disk.syncFault = eio()
       endSync(disk)
       disk.syncFault = undefined
-      yield* until("both", () => disk.log.length === 4)
+      yield* until("both", () => disk.log.length === 5)
       yield* pass(3_600_000, 600_000)
 
-      expect(disk.log.slice(0, 4)).toEqual(["begin", "commit 1", "written false", "waiting false"])
+      const expected = ["begin", "commit 1", "written true", "written on disk: false", "waiting false"]
+      expect(disk.log.slice(0, 5)).toEqual(expected)
+      journal.onDisk((isOnDisk) => void disk.log.push(`now on disk: ${isOnDisk}`))
+      expect(disk.log.at(-1)).toBe("now on disk: false")
       expect([disk.syncs.length, disk.probes, disk.reopens, disk.rows.length]).toEqual([0, 0, 0, 1])
       expect([offer(journal, disk, "later"), journal.room()]).toEqual([0, false])
       expect(readiness.reason()).toBe("the journal cannot write to the disk")
-      expect(journal.figures).toMatchObject({ rows: 0, commits: 0, failures: 1 })
+      expect(journal.figures).toMatchObject({ rows: 1, commits: 1, failures: 1 })
       expect((yield* FiberRegister).list()).toMatchObject([
         { state: "restarting", last_error: expect.stringMatching("EIO") }
       ])
@@ -125,7 +200,7 @@ describe("a sync that fails", () => {
       expect(lost.unsafePoll()).toBe(null)
       disk.syncFault = disk.besideFault = eio()
       endSync(disk)
-      yield* until("the refusal", () => disk.log.at(-1) === "row false")
+      yield* until("the refusal", () => disk.log.at(-1) === "row on disk: false")
       yield* pass(60_000, 1000)
       const tries = disk.log.filter((line) => line === "probe beside").length
       expect(tries).toBeGreaterThan(10)

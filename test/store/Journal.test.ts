@@ -1,7 +1,7 @@
 // The journal's tables on a real database: whole batches or nothing, a full disk, power cuts, borders and trimming.
 import { describe, expect, it } from "@effect/vitest"
 import Sqlite from "better-sqlite3"
-import { Effect, Layer } from "effect"
+import { type Context, Effect, Layer } from "effect"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { NodeId } from "../../schema/Ids.ts"
 import { JournalStore, layer as journalLayer, type RowWrite, type Write } from "../../src/store/Journal.ts"
@@ -138,7 +138,7 @@ describe("a full disk", { timeout: 30_000 }, () => {
         expect(codeOf(() => store.write(range(101, 200).map((seq) => row(seq, { vector: Buffer.alloc(2048) }))))).toBe(
           "SQLITE_FULL"
         )
-        expect(store.trim(60, 1000, [])).toBe(60)
+        expect(trimmed(store, 60, 1000)).toBe(60)
 
         store.probe()
         store.write(range(101, 150).map((seq) => row(seq, { vector: Buffer.alloc(2048) })))
@@ -247,6 +247,22 @@ describe("power cuts", { timeout: 30_000 }, () => {
   )
 })
 
+/** Trims, and gives how many rows the store said would go and did. */
+const trimmed = (
+  store: Context.Tag.Service<typeof JournalStore>,
+  upTo: number,
+  limit: number,
+  keep: ReadonlyArray<NodeId> = []
+): number => {
+  const write = { kind: "trim", upTo, limit, keep } as const
+  const told = store.trimmable(write)
+  const count = () => store.tail(0, 1e9, 1e6).length
+  const before = count()
+  store.write([write])
+  expect(before - count()).toBe(told)
+  return told
+}
+
 describe("the tail", { timeout: 30_000 }, () => {
   it.effect("is read in slices, ascending, after one seq and up to another", () =>
     withStore(() =>
@@ -270,7 +286,7 @@ describe("the tail", { timeout: 30_000 }, () => {
         expect(store.lastSeq()).toBe(0)
         store.write([row(7), row(9, { checkpoint: "{}" })])
         expect(store.lastSeq()).toBe(9)
-        expect(store.trim(100, 100, [])).toBe(2)
+        expect(trimmed(store, 100, 100)).toBe(2)
 
         expect([store.lastSeq(), yield* seqs]).toEqual([9, []])
       })
@@ -282,15 +298,15 @@ describe("the tail", { timeout: 30_000 }, () => {
       Effect.gen(function* () {
         const store = yield* JournalStore
         store.write([2, 3, 5, 8, 13, 21, 34].map((seq) => row(seq)))
-        const trimmed = [
-          store.trim(1, 10, []),
-          store.trim(10, 2, []),
-          store.trim(10, 1, []),
-          store.trim(10, 10, []),
-          store.trim(10, 10, [])
+        const gone = [
+          trimmed(store, 1, 10),
+          trimmed(store, 10, 2),
+          trimmed(store, 10, 1),
+          trimmed(store, 10, 10),
+          trimmed(store, 10, 10)
         ]
 
-        expect(trimmed).toEqual([0, 2, 1, 1, 0])
+        expect(gone).toEqual([0, 2, 1, 1, 0])
         expect(yield* seqs).toEqual([13, 21, 34])
       })
     )
@@ -302,10 +318,10 @@ describe("the tail", { timeout: 30_000 }, () => {
         const store = yield* JournalStore
         store.write(range(1, 40).map((seq) => row(seq, { nodeId: NodeId.make(seq <= 30 ? 2 : (seq % 2) + 1) })))
         const kept = [NodeId.make(2), NodeId.make(7)]
-        expect([store.trim(38, 3, kept), store.trim(38, 3, kept), store.trim(38, 3, kept)]).toEqual([3, 1, 0])
+        expect([1, 2, 3].map(() => trimmed(store, 38, 3, kept))).toEqual([3, 1, 0])
 
         expect(yield* seqs).toEqual([...range(1, 30), 31, 33, 35, 37, 39, 40])
-        expect(store.trim(100, 100, [])).toBe(36)
+        expect(trimmed(store, 100, 100)).toBe(36)
       })
     )
   )

@@ -101,7 +101,7 @@ export const storeOf = (disk: Disk) =>
     places: () => [],
     row: () => undefined,
     rows: () => [],
-    trim: () => 0,
+    trimmable: () => 0,
     bytes: () => 0
   })
 

@@ -204,6 +204,36 @@ describe("the outbox", () => {
     )
   })
 
+  it.effect("tells nobody of what is committed, but not on the disk yet", () => {
+    const held: Array<() => void> = []
+    let isHeld = false
+    const wrap = (store: Store): Store => ({
+      ...store,
+      sync: (done) => void (isHeld ? held.push(() => store.sync(done)) : store.sync(done))
+    })
+    const sink = makeSink()
+    return dispatching(
+      sink,
+      Effect.gen(function* () {
+        yield* addChannel()
+        const dispatcher = yield* Dispatcher
+        isHeld = true
+        let isCommitted = false
+        ;(yield* Journal).offer(stepOf([], [outboxOf(1)]), (committed) => {
+          isCommitted = committed
+          dispatcher.ring([1])
+        })
+        yield* until("the sync", () => held.length === 1)
+        yield* turns(20)
+        expect([isCommitted, sink.attempts.length]).toEqual([true, 0])
+        isHeld = false
+        for (const goOn of held) goOn()
+        yield* until("the delivery", () => sink.arrived.length === 1)
+      }),
+      { wrap }
+    )
+  })
+
   it.effect("lets go what ended 90 days ago, and nothing else", () => {
     const sink = makeSink()
     const dayMs = 86_400_000
