@@ -26,8 +26,8 @@ export class Journal extends Context.Tag("runtime/Journal")<
     /** Waits until everything offered so far is settled, and on the disk. */
     readonly flushed: Effect.Effect<void>
     /**
-     * Ends when a sync has failed and the disk answers again. What the service knows and what stands on the disk may
-     * differ then: the journal stays closed, and everything must be read anew.
+     * Ends when a sync has failed and the disk answers again. What the service knows may not be on the disk then: the
+     * journal stays closed, and everything must be read anew.
      */
     readonly lost: Effect.Effect<void>
     readonly figures: JournalFigures

@@ -49,8 +49,8 @@ const giveUp = (writer: Broken, watch: Watch, cause: string) =>
 
 /**
  * After a failed sync the system forgets what it could not write, so a second one would say that all is well. What was
- * committed stands in the database all the same, while everybody was told that it does not: nothing more may be
- * written. Waits until the disk takes a file again, however long that takes.
+ * committed stands in the database, and nobody knows how much of it is on the disk: nothing more may be written behind
+ * it. Waits until the disk takes a file again, however long that takes.
  */
 export const outlast = (writer: Broken, store: Context.Tag.Service<typeof JournalStore>, watch: Watch) =>
   Effect.gen(function* () {
