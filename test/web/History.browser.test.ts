@@ -148,6 +148,8 @@ describe.skipIf(!hasBrowser)("the history of a node", { timeout: 40_000 }, () =>
     const plot = chart(page, "CPU").locator(".u-over")
     await drag(page, plot, 0.6, 0.7)
     await until(() => reads("from=").some((call) => call.includes("cpu.usage_ratio")), true)
+    // Chromium tells of a new address a moment after the page has set it.
+    await until(() => params(page)["from"] !== undefined, true)
     const zoomed = params(page)
     const hours = (Number(zoomed["to"]) - Number(zoomed["from"])) / 3600
     expect(hours).toBeGreaterThan(2.2)
