@@ -37,13 +37,19 @@ export const isDamage = (reason: string): boolean => reason.startsWith(damaged)
 /** SQLite's error code, or "". */
 export const codeOf = (cause: unknown): string => (cause instanceof Error && "code" in cause ? String(cause.code) : "")
 
+/** Says on the status page and in the log that the journal cannot write. */
+const report = (watch: Watch, sentence: string, cause: string) =>
+  Effect.gen(function* () {
+    noteFailure(watch, cause, yield* Clock.currentTimeMillis)
+    yield* Effect.logError(sentence).pipe(Effect.annotateLogs({ cause }))
+  })
+
 /** Writing to a damaged file spreads the damage: the journal stays closed until the program is started anew. */
 const giveUp = (writer: Broken, watch: Watch, cause: string) =>
   Effect.gen(function* () {
     writer.failure = `${damaged} and nothing more is written to it; stop the service and run: ${restoreHint}`
-    noteFailure(watch, cause, yield* Clock.currentTimeMillis)
+    yield* report(watch, writer.failure, cause)
     watch.state = "parked"
-    yield* Effect.logError(writer.failure).pipe(Effect.annotateLogs({ cause }))
     return yield* Effect.never
   })
 
@@ -54,11 +60,8 @@ const giveUp = (writer: Broken, watch: Watch, cause: string) =>
  */
 export const outlast = (writer: Broken, store: Context.Tag.Service<typeof JournalStore>, watch: Watch) =>
   Effect.gen(function* () {
-    const message = writer.failure ?? "unknown"
-    noteFailure(watch, message, yield* Clock.currentTimeMillis)
-    yield* Effect.logError(
-      "the disk failed while the log was synced; reports are refused until the service has started anew"
-    ).pipe(Effect.annotateLogs({ cause: message }))
+    const sentence = "the disk failed while the log was synced; reports are refused until the service has started anew"
+    yield* report(watch, sentence, writer.failure ?? "unknown")
     yield* Effect.try(() => store.probeBeside()).pipe(
       // A disk that takes files and fails in syncs would otherwise have the service start anew without a rest.
       Effect.delay(restMs),
@@ -77,10 +80,7 @@ export const repair = (
   Effect.gen(function* () {
     const message = writer.failure ?? "unknown"
     if (isDamageCode(writer.failureCode)) return yield* giveUp(writer, watch, message)
-    noteFailure(watch, message, yield* Clock.currentTimeMillis)
-    yield* Effect.logError("the journal cannot write; reports are refused until it can").pipe(
-      Effect.annotateLogs({ cause: message })
-    )
+    yield* report(watch, "the journal cannot write; reports are refused until it can", message)
     const attempt = Effect.try(() => {
       // A full disk leaves the connection sound; after an I/O error SQLite's view of the file cannot be trusted.
       if (writer.failureCode !== "SQLITE_FULL") store.reopen()

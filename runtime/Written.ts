@@ -8,7 +8,7 @@ type JournalService = Context.Tag.Service<typeof Journal>
 export const onDisk = (journal: JournalService): Effect.Effect<boolean> =>
   Effect.async<boolean>((resume) => journal.onDisk((isOnDisk) => resume(Effect.succeed(isOnDisk))))
 
-/** True once it is on disk; false when the journal is full or closed, or its commit failed. */
+/** True once it is on disk; false when the journal is full or closed, or its commit or sync failed. */
 export const written = (journal: JournalService, write: Parameters<JournalService["offer"]>[0]) =>
   Effect.async<boolean>((resume) => {
     const told = (isOnDisk: boolean) => resume(Effect.succeed(isOnDisk))

@@ -7,6 +7,7 @@ import { rowsMax } from "../../runtime/JournalWriter.ts"
 import { Readiness } from "../../runtime/Readiness.ts"
 import { type Disk, endSync, journalOn, makeDisk, plainRow } from "../support/Disk.ts"
 import { pass, turns, until } from "../support/Engine.ts"
+import { work } from "../support/Work.ts"
 
 type Service = typeof Journal.Service
 
@@ -79,8 +80,7 @@ describe("while the log is synced", () => {
         timer = setImmediate(mark)
       })
       const slow = (name: string) => () => {
-        const until = performance.now() + 1
-        while (performance.now() < until);
+        work(1)
         told.push(name)
       }
       offer(journal, disk, "row")

@@ -2,12 +2,7 @@
 import { readFile } from "node:fs"
 import { describe, expect, it } from "vitest"
 import { loopTurn, portionMs } from "../../runtime/LoopTurn.ts"
-
-/** Keeps the thread busy. */
-const work = (ms: number): void => {
-  const until = performance.now() + ms
-  while (performance.now() < until);
-}
+import { work } from "../support/Work.ts"
 
 /** What `look` gives after the sockets and files of a new turn, after the rest of its work, and in its timers. */
 const inOneTurn = (look: () => number) =>

@@ -2,12 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { inSlices } from "../../runtime/Slices.ts"
-
-/** Keeps the thread busy. */
-const work = (ms: number): void => {
-  const until = performance.now() + ms
-  while (performance.now() < until);
-}
+import { work } from "../support/Work.ts"
 
 /** Counts the turns of the event loop while it is asked to. */
 const turnsOf = () => {

@@ -116,12 +116,9 @@ describe("a log", { timeout: 30_000 }, () => {
       const copy = copyOf(file, true)
       const bytes = readFileSync(`${copy}-wal`)
       // A sector of the first frame behind the whole ones.
-      bytes.fill(
-        0,
-        32 + (sizes[whole - 1] as number) * frameBytes + 1024,
-        32 + (sizes[whole - 1] as number) * frameBytes + 1536
-      )
-      bytes[32 + (sizes[whole - 1] as number) * frameBytes + 1024] = 1
+      const at = 32 + (sizes[whole - 1] as number) * frameBytes + 1024
+      bytes.fill(0, at, at + 512)
+      bytes[at] = 1
       writeFileSync(`${copy}-wal`, bytes)
       return readLog(copy).fault
     }
