@@ -4,7 +4,8 @@ import { createRequire } from "node:module"
 import { autocheckpointFrames, Database } from "../src/store/Sql.ts"
 import { FiberRegister, noteTrouble, supervised, type Watch } from "./FiberStatus.ts"
 import { Journal } from "./Journal.ts"
-import { CopyFailed, LogThread, type Standing, ThreadEnded } from "./LogThread.ts"
+import { LogThread, type Standing } from "./LogThread.ts"
+import { ThreadEnded, ThreadFailed } from "./SqlThread.ts"
 
 /** A fleet of 10,000 makes 4 MB of log in a second, and asking SQLite costs 2 µs. */
 const lookEveryMs = 100
@@ -45,7 +46,7 @@ interface Tools {
  * As of now and without any work. Undefined where SQLite does not tell, in a transaction or without a connection, and
  * while the journal refuses: a disk that fails, and a file that is damaged, are left alone.
  */
-const standingOf = ({ database, journal }: Tools): Effect.Effect<Standing | undefined, CopyFailed> =>
+const standingOf = ({ database, journal }: Tools): Effect.Effect<Standing | undefined, ThreadFailed> =>
   Effect.try({
     try: () => {
       if (journal.closed() !== undefined) return undefined
@@ -54,7 +55,7 @@ const standingOf = ({ database, journal }: Tools): Effect.Effect<Standing | unde
       const [found] = db.pragma("wal_checkpoint(NOOP)") as ReadonlyArray<{ log: number; checkpointed: number }>
       return found && { frames: found.log, copied: found.checkpointed }
     },
-    catch: (cause) => new CopyFailed({ message: String(cause) })
+    catch: (cause) => new ThreadFailed({ message: String(cause) })
   })
 
 /** As before there were threads: whoever commits also copies. For good, because what is missing now is missing later. */
@@ -139,7 +140,7 @@ const passes = (tools: Tools, thread: LogThread, before: Standing) =>
  * What fails here is no reason to refuse a report: that is for the Journal to say, whose commits go to the same disk.
  * A thread that never can is no reason to let the log grow without end, though.
  */
-const noted = (tools: Tools, { message }: CopyFailed) =>
+const noted = (tools: Tools, { message }: ThreadFailed) =>
   Effect.map(Clock.currentTimeMillis, (now) => {
     noteTrouble(tools.watch, `the log cannot be copied: ${message}`, now)
     tools.database.autocheckpoint(framesKept)
@@ -151,7 +152,7 @@ const emptied = (tools: Tools, before: Standing) =>
   threadOf(tools).pipe(
     Effect.flatMap((thread) => passes(tools, thread, before)),
     Effect.map(({ copied }) => copied),
-    Effect.catchTag("CopyFailed", (failure) => noted(tools, failure))
+    Effect.catchTag("ThreadFailed", (failure) => noted(tools, failure))
   )
 
 const watchLog = (tools: Tools) =>

@@ -18,6 +18,7 @@ import {
 import { decode } from "../src/core/VectorCode.ts"
 import type { ChunkRow, ChunkWrite, FoldWrite, HistoryStore, SealWrite } from "../src/store/History.ts"
 import type { JournalStore, TailRow } from "../src/store/Journal.ts"
+import { foldAhead, type Look } from "../src/store/ReadAhead.ts"
 import type { NodeActor } from "./NodeActor.ts"
 import type { NodeId } from "../schema/Ids.ts"
 import type { HistoryMarks, Mark } from "./HistoryMarks.ts"
@@ -133,6 +134,13 @@ export const isFoldDue = ({ history }: Shelves, id: NodeId, mark: Mark, from: Fo
   const waiting = (mark.waiting[from] ??= history.firstAfter(from, id, mark.folded[from]) ?? Number.POSITIVE_INFINITY)
   const { chunkMs } = tiers[nextTier[from]]
   return Number.isFinite(waiting) && waiting < stretchStart(id, chunkMs, now - foldDelayMs(from))
+}
+
+/** What the fold of the stretch that waits will read. */
+export const foldLooks = (id: NodeId, mark: Mark, from: FoldedTier): ReadonlyArray<Look> => {
+  const { chunkMs } = tiers[nextTier[from]]
+  const before = stretchStart(id, chunkMs, mark.waiting[from] ?? 0) + chunkMs
+  return foldAhead(from, id, mark.folded[from], before)
 }
 
 type Readable = ChunkRow & { readonly bytes: Uint8Array }

@@ -1,17 +1,20 @@
 // Seals what waits in the journal into chunks and folds chunks into tiers, a little at a time, in the journal's commits.
-import { Clock, Context, Effect, Layer, Schedule } from "effect"
+import { Clock, Context, Effect, Fiber, Layer, Schedule } from "effect"
 import type { NodeId } from "../schema/Ids.ts"
 import { atOnce } from "../src/core/Steps.ts"
 import { type FoldedTier, foldedTiers, nextTier } from "../src/core/Tier.ts"
 import { HistoryStore, type HistoryWrite } from "../src/store/History.ts"
 import { JournalStore } from "../src/store/Journal.ts"
+import { type Look, sealAhead } from "../src/store/ReadAhead.ts"
 import {
   type Fold,
+  foldLooks,
   foldOf,
   isFoldDue,
   isSealDue,
   sealBefore,
   sealOf,
+  sealRowsMax,
   type Seal,
   settleSeal,
   type Shelves
@@ -22,6 +25,7 @@ import { Journal } from "./Journal.ts"
 import type { NodeActor } from "./NodeActor.ts"
 import { NodeSupervisor } from "./NodeSupervisor.ts"
 import { pause } from "./Pause.ts"
+import { type Lane, ReadAhead } from "./ReadAhead.ts"
 import { inSlices } from "./Slices.ts"
 
 const every = Schedule.spaced("1 second")
@@ -50,6 +54,7 @@ export class Compactor extends Context.Tag("runtime/Compactor")<
 interface Tools extends Shelves {
   readonly writer: Context.Tag.Service<typeof Journal>
   readonly supervisor: Context.Tag.Service<typeof NodeSupervisor>
+  readonly ahead: Lane
   readonly watch: Watch
 }
 
@@ -146,8 +151,11 @@ const settleFold = ({ marks }: Tools, mark: Mark, from: FoldedTier, { damaged, w
   }
 }
 
-/** Work on one node, which gives way between its steps. */
-type Job = () => Generator<void, unknown>
+/** Work on one node, which gives way between its steps, and what it will read. */
+interface Job {
+  readonly steps: () => Generator<void, unknown>
+  readonly looks: () => ReadonlyArray<Look>
+}
 
 /** A fleet's nodes are looked through in milliseconds; so many of them between two looks at the time. */
 const nodesAtOnce = 32
@@ -163,29 +171,43 @@ function* dueJobs(tools: Tools, now: number): Generator<void, ReadonlyArray<Job>
     const mark = tools.marks.of(actor.id)
     if (mark.isBusy) continue
     if (isSealDue(actor, now, graceMs)) {
-      seals.push(() => sealNode(tools, actor, mark, now))
+      seals.push({
+        steps: () => sealNode(tools, actor, mark, now),
+        looks: () => sealAhead(actor.id, actor.unsealed.slice(0, sealRowsMax))
+      })
       continue
     }
     for (const from of foldedTiers) {
-      if (mark.waiting[from] === undefined && ++lookups > lookupsMax) continue
+      if (mark.waiting[from] === undefined) {
+        if (++lookups > lookupsMax) continue
+        yield
+      }
       if (!isFoldDue(tools, actor.id, mark, from, now)) continue
-      folds.push(() => foldNode(tools, actor.id, mark, from, now))
+      folds.push({
+        steps: () => foldNode(tools, actor.id, mark, from, now),
+        looks: () => foldLooks(actor.id, mark, from)
+      })
       break
     }
   }
   return [...seals, ...folds]
 }
 
-/** Does the jobs one after the other; stops early when the journal takes nothing more. */
-function* worked(tools: Tools, jobs: ReadonlyArray<Job>, figures: { behind: number }): Generator<void, void> {
-  figures.behind = jobs.length
-  for (const job of jobs) {
-    if (tools.writer.closed() !== undefined || !tools.writer.room()) return
-    yield* job()
-    yield
-    figures.behind--
-  }
-}
+/** Does them one after the other; what the next one will read is brought meanwhile, just before it is needed. */
+const doneInTurn = (tools: Tools, jobs: ReadonlyArray<Job>, figures: { behind: number }) =>
+  Effect.gen(function* () {
+    figures.behind = jobs.length
+    const broughtFor = (job: Job | undefined) => Effect.fork(tools.ahead.bring(job?.looks() ?? []))
+    let brought = yield* broughtFor(jobs[0])
+    for (const [i, job] of jobs.entries()) {
+      yield* Fiber.join(brought)
+      brought = yield* broughtFor(jobs[i + 1])
+      // Stops early when the journal takes nothing more.
+      if (tools.writer.closed() !== undefined || !tools.writer.room()) return
+      yield* inSlices(job.steps(), "and rest")
+      figures.behind--
+    }
+  })
 
 const make = Effect.gen(function* () {
   const register = yield* FiberRegister
@@ -196,13 +218,14 @@ const make = Effect.gen(function* () {
     history: yield* HistoryStore,
     marks: yield* HistoryMarks,
     supervisor: yield* NodeSupervisor,
+    ahead: (yield* ReadAhead).upkeep,
     watch: register.register("Compactor", () => figures.behind, 0)
   }
   const round = Effect.gen(function* () {
     if (tools.writer.closed() !== undefined) return
     const jobs = yield* inSlices(dueJobs(tools, yield* Clock.currentTimeMillis))
     for (const id of tools.marks.ids()) if (tools.supervisor.actor(id) === undefined) tools.marks.drop(id)
-    yield* inSlices(worked(tools, jobs, figures))
+    yield* doneInTurn(tools, jobs, figures)
   })
   yield* Effect.forkScoped(
     supervised(
@@ -215,7 +238,7 @@ const make = Effect.gen(function* () {
     // Bounded: a disk that does not answer leaves its jobs due for ever.
     for (let rounds = 0; rounds < drainRoundsMax; rounds++) {
       const jobs = atOnce(dueJobs(tools, yield* Clock.currentTimeMillis))
-      for (const job of jobs) atOnce(job())
+      for (const job of jobs) atOnce(job.steps())
       yield* tools.writer.flushed
       yield* pause
       if (jobs.length === 0 || tools.writer.closed() !== undefined) return

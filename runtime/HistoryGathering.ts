@@ -47,8 +47,15 @@ const seriesOf = ({ layouts, store }: Tools, layoutId: number): ReadonlyArray<Se
   return series
 }
 
-/** The tiers that an answer reads from: its own, and every finer one behind what is folded of it. */
-const shelvesOf = (tier: Tier): ReadonlyArray<Tier> => tierNames.slice(0, tierNames.indexOf(tier) + 1).reverse()
+/**
+ * The tiers that an answer reads from, coarsest first, and the id of the last chunk that it leaves to the one before: its
+ * own tier, and every finer one behind what is folded of it.
+ */
+export const shelvesOf = ({ marks }: Pick<Tools, "marks">, id: NodeId, tier: Tier) => {
+  const { folded } = marks.of(id)
+  const shelves = tierNames.slice(0, tierNames.indexOf(tier) + 1).reverse()
+  return shelves.map((shelf) => ({ tier: shelf, behind: shelf === tier || shelf === "hour" ? 0 : folded[shelf] }))
+}
 
 /** A chunk is not any more where it stood when the reading began. */
 class Changed extends Error {}
@@ -63,13 +70,11 @@ interface Shelf {
  * Where a node's chunks in [from, to) stand, coarsest tier first and oldest first; each instant is in exactly one of
  * them, because a finer tier is read only behind what is folded of it.
  */
-const shelved = ({ marks, store }: Tools, id: NodeId, tier: Tier, { fromMs, toMs }: Span): ReadonlyArray<Shelf> => {
-  const mark = marks.of(id)
-  return shelvesOf(tier).map((shelf) => {
-    const behind = shelf === tier || shelf === "hour" ? 0 : mark.folded[shelf]
-    return { tier: shelf, places: store.standsBetween(shelf, id, fromMs, toMs, behind) }
-  })
-}
+const shelved = (tools: Tools, id: NodeId, tier: Tier, { fromMs, toMs }: Span): ReadonlyArray<Shelf> =>
+  shelvesOf(tools, id, tier).map(({ behind, tier: shelf }) => ({
+    tier: shelf,
+    places: tools.store.standsBetween(shelf, id, fromMs, toMs, behind)
+  }))
 
 /** Hands over the chunks one by one, and yields behind each: throws `Changed` when one has gone meanwhile. */
 function* eachChunk(

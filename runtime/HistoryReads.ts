@@ -12,10 +12,12 @@ import { HistoryStore } from "../src/store/History.ts"
 import { JournalStore } from "../src/store/Journal.ts"
 import { Settings } from "../src/store/Settings.ts"
 import { AppConfig } from "./Config.ts"
+import { HistoryAhead, type Scope } from "./HistoryAhead.ts"
 import { type Gathered, gathering, inTurns, receiving, type Tools } from "./HistoryGathering.ts"
 import { HistoryMarks } from "./HistoryMarks.ts"
 import { NodeRoster } from "./NodeRoster.ts"
 import { NodeSupervisor } from "./NodeSupervisor.ts"
+import { ReadAhead } from "./ReadAhead.ts"
 import { ServiceRuns } from "./ServiceRuns.ts"
 import { TailRows } from "./TailRows.ts"
 
@@ -30,7 +32,7 @@ export class HistoryReads extends Context.Tag("runtime/HistoryReads")<
     /** The same as JSON. */
     readonly text: (viewer: Viewer, params: HistoryParams) => Effect.Effect<string, Refusal>
     /**
-     * The same without a fiber: `done` is called with the text, most often at once, or with undefined when it could not
+     * The same without a fiber: `done` is called with the text, now or later, or with undefined when it could not
      * be read. False, and nothing was done, for guests and where there is anything to wait for or to refuse.
      */
     readonly offer: (viewer: Viewer, params: HistoryParams, done: (text: string | undefined) => void) => boolean
@@ -58,17 +60,20 @@ const readableNode = (roster: Roster, viewer: Viewer, serverId: number, isOpen: 
   return Either.left(viewer._tag === "Guest" ? hidden() : new NotFound({ message: `node ${serverId} does not exist` }))
 }
 
-/** In portions, without the fiber's own work in between. */
-const read = <A>(begin: () => Generator<void, A>): Effect.Effect<A> =>
-  Effect.async<A>((resume) => {
-    // What is thrown is a defect, which whoever answers turns into words.
-    const leave = inTurns(begin, resume)
-    return Effect.sync(leave)
-  })
+/** In portions, without the fiber's own work in between, once its pages are in memory. */
+const read = <A>(ahead: HistoryAhead, scope: Scope, begin: () => Generator<void, A>): Effect.Effect<A> =>
+  Effect.andThen(
+    ahead.bring(scope),
+    Effect.async<A>((resume) => {
+      // What is thrown is a defect, which whoever answers turns into words.
+      const leave = inTurns(begin, resume)
+      return Effect.sync(leave)
+    })
+  )
 
 /** The text without a fiber, where nothing has to be waited for and nothing is refused. */
 const makeOffer =
-  (tools: Tools, roster: Roster, reach: Reach, clock: Clock.Clock) =>
+  (tools: Tools, ahead: HistoryAhead, roster: Roster, reach: Reach, clock: Clock.Clock) =>
   (viewer: Viewer, params: HistoryParams, done: (text: string | undefined) => void): boolean => {
     // Whether guests may look at all is in the database.
     if (viewer._tag === "Guest") return false
@@ -79,8 +84,10 @@ const makeOffer =
     const begin = function* () {
       return textOf(yield* gathering(tools, id.right, query))
     }
-    // Where the database is in trouble, whoever asks again by the long way is told so.
-    inTurns(begin, (result) => done(Exit.isSuccess(result) ? result.value : undefined))
+    ahead.begin({ id: id.right, tier: query.tier, span: query }, () => {
+      // Where the database is in trouble, whoever asks again by the long way is told so.
+      inTurns(begin, (result) => done(Exit.isSuccess(result) ? result.value : undefined))
+    })
     return true
   }
 
@@ -96,6 +103,7 @@ const make = Effect.gen(function* () {
     supervisor: yield* NodeSupervisor,
     layouts: new Map()
   }
+  const ahead = new HistoryAhead(tools, (yield* ReadAhead).answers)
   const reach: Reach = {
     raw: limits.raw.keepMs,
     minute: limits.minute.keepMs,
@@ -110,7 +118,7 @@ const make = Effect.gen(function* () {
       const isOpen = viewer._tag === "Admin" || (yield* settings.historyAccess) === "by_node"
       const id = yield* readableNode(roster, viewer, query.serverId, isOpen)
       yield* tools.marks.ready
-      return yield* read(() => gathering(tools, id, query))
+      return yield* read(ahead, { id, tier: query.tier, span: query }, () => gathering(tools, id, query))
     })
 
   const online = (viewer: Viewer, params: { server_id?: string | undefined; range?: string | undefined }) =>
@@ -125,7 +133,7 @@ const make = Effect.gen(function* () {
       const interval = tools.supervisor.view(id)?.statics?.body.report_interval_seconds ?? 3
       const tier = range === "24h" ? "minute" : "quarter"
       const points = onlinePoints(range, span, {
-        received: yield* read(() => receiving(tools, id, tier, span)),
+        received: yield* read(ahead, { id, tier, span }, () => receiving(tools, id, tier, span)),
         runs: runs.all(),
         intervalMs: interval * 1000,
         createdMs: roster.records().get(id)?.createdAt ?? 0
@@ -136,7 +144,7 @@ const make = Effect.gen(function* () {
   return HistoryReads.of({
     history: (viewer, params) => Effect.map(reading(viewer, params), answerOf),
     text: (viewer, params) => Effect.map(reading(viewer, params), textOf),
-    offer: makeOffer(tools, roster, reach, yield* Effect.clock),
+    offer: makeOffer(tools, ahead, roster, reach, yield* Effect.clock),
     online
   })
 })

@@ -4,6 +4,8 @@ import type { NodeId } from "../schema/Ids.ts"
 import { type Tier, tierNames } from "../src/core/Tier.ts"
 import { onDisk } from "../src/store/ChunkSpace.ts"
 import { HistoryStore, type OldestRow } from "../src/store/History.ts"
+import { dropAhead, type Look, oldestAhead } from "../src/store/ReadAhead.ts"
+import { foldLooks } from "./Compaction.ts"
 import { Compactor } from "./Compactor.ts"
 import { AppConfig } from "./Config.ts"
 import { FiberRegister, supervised } from "./FiberStatus.ts"
@@ -11,6 +13,7 @@ import type { TierLimit } from "./HistoryLimits.ts"
 import { HistoryMarks } from "./HistoryMarks.ts"
 import { Journal } from "./Journal.ts"
 import { NodeSupervisor } from "./NodeSupervisor.ts"
+import { type Lane, ReadAhead } from "./ReadAhead.ts"
 import { written } from "./Written.ts"
 
 const every = Schedule.fixed("15 seconds")
@@ -30,6 +33,7 @@ interface Tools {
   readonly marks: Context.Tag.Service<typeof HistoryMarks>
   readonly compactor: Context.Tag.Service<typeof Compactor>
   readonly supervisor: Context.Tag.Service<typeof NodeSupervisor>
+  readonly ahead: Lane
 }
 
 interface Choice {
@@ -63,14 +67,22 @@ const choose = (tools: Tools, tier: Tier, rows: ReadonlyArray<OldestRow>, excess
 
 const bytesIn = ({ store }: Tools, tier: Tier): number => store.sizes().find((one) => one.tier === tier)?.bytes ?? 0
 
+/** What it takes to carry it out. */
+const looksOf = ({ marks }: Tools, tier: Tier, { ids, unfolded }: Choice): ReadonlyArray<Look> => [
+  ...(ids.length === 0 ? [] : [dropAhead(tier, ids)]),
+  ...(tier === "hour" ? [] : [...unfolded].flatMap((id) => foldLooks(id, marks.of(id), tier)))
+]
+
 /** Brings one tier within its limits, or gives up until the next round. */
 const sweep = (tools: Tools, tier: Tier, { keepMs, maxBytes }: TierLimit) =>
   Effect.gen(function* () {
     const gone = { byAge: 0, byBytes: 0 }
     for (let slice = 0; slice < slicesMax; slice++) {
       const now = yield* Clock.currentTimeMillis
+      yield* tools.ahead.bring([oldestAhead(tier, sliceChunks)])
       const rows = tools.store.oldest(tier, sliceChunks)
       const choice = choose(tools, tier, rows, bytesIn(tools, tier) - maxBytes, now - keepMs)
+      yield* tools.ahead.bring(looksOf(tools, tier, choice))
       const folding =
         tier === "hour" ? [] : [...choice.unfolded].filter((nodeId) => tools.compactor.foldNow(nodeId, tier, now))
       if (choice.ids.length === 0 && folding.length === 0) break
@@ -90,7 +102,8 @@ const make = Effect.gen(function* () {
     store: yield* HistoryStore,
     marks: yield* HistoryMarks,
     compactor: yield* Compactor,
-    supervisor: yield* NodeSupervisor
+    supervisor: yield* NodeSupervisor,
+    ahead: (yield* ReadAhead).upkeep
   }
   const { figures } = tools.marks
   const watch = (yield* FiberRegister).register("HistoryRetention", () => 0, 0)

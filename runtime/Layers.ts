@@ -75,6 +75,7 @@ import { NodeRoster } from "./NodeRoster.ts"
 import * as NodeSupervisor from "./NodeSupervisor.ts"
 import { PercentileTable } from "./PercentileTable.ts"
 import { Readiness } from "./Readiness.ts"
+import * as ReadAhead from "./ReadAhead.ts"
 import * as Replay from "./Replay.ts"
 import * as Retention from "./Retention.ts"
 import * as ServiceRuns from "./ServiceRuns.ts"
@@ -183,7 +184,7 @@ const engine = Layer.mergeAll(boards, history, traffic, alertWatch).pipe(
   Layer.provideMerge(NodeSupervisor.layer),
   Layer.provideMerge(alertDesk),
   Layer.provideMerge(Replay.layer),
-  Layer.provideMerge(Layer.mergeAll(Journal.layer, NodeRoster.layer, TrafficFeed.layer)),
+  Layer.provideMerge(Layer.mergeAll(Journal.layer, NodeRoster.layer, TrafficFeed.layer, ReadAhead.layer)),
   Layer.provideMerge(FiberRegister.layer)
 )
 

@@ -2,15 +2,18 @@
 import { Effect, Layer, Schedule } from "effect"
 import type { NodeId } from "../schema/Ids.ts"
 import { JournalStore } from "../src/store/Journal.ts"
+import { trimAhead } from "../src/store/ReadAhead.ts"
 import { FiberRegister, supervised } from "./FiberStatus.ts"
 import { HistoryMarks } from "./HistoryMarks.ts"
 import { Journal } from "./Journal.ts"
 import { NodeSupervisor } from "./NodeSupervisor.ts"
+import { ReadAhead } from "./ReadAhead.ts"
 import { written } from "./Written.ts"
 
 const every = Schedule.fixed("15 seconds")
 /** Rows per delete: some 2 ms of a blocked loop. */
 const sliceRows = 1000
+const neighbourRows = 32
 const pauseMs = 10
 /** How long the checkpoints of quiet nodes may take before the round is given up until the next. */
 const coverAttemptsMax = 1000
@@ -20,6 +23,7 @@ const make = Effect.gen(function* () {
   const journal = yield* Journal
   const supervisor = yield* NodeSupervisor
   const marks = yield* HistoryMarks
+  const { upkeep: ahead } = yield* ReadAhead
   const register = yield* FiberRegister
   const figures = { behind: 0 }
   const watch = register.register("Retention", () => figures.behind, 0)
@@ -28,6 +32,8 @@ const make = Effect.gen(function* () {
     Effect.gen(function* () {
       for (;;) {
         const write = { kind: "trim", upTo, limit: sliceRows, keep } as const
+        // Also the next page: SQLite moves what is left of the last one's neighbours together.
+        yield* ahead.bring([trimAhead({ ...write, limit: sliceRows + neighbourRows })])
         const rows = store.trimmable(write)
         if (rows === 0 || !(yield* written(journal, write))) return
         figures.behind = Math.max(0, figures.behind - rows)

@@ -24,7 +24,10 @@ export const portion = <A>(steps: Generator<void, A>) => {
   }
 }
 
-const portions = <A>(steps: Generator<void, A>): Effect.Effect<A> =>
+/** Whether to rest also behind the last portion, as it is due when the next computation follows at once. */
+type Ending = "and rest" | "at once"
+
+const portions = <A>(steps: Generator<void, A>, ending: Ending): Effect.Effect<A> =>
   Effect.gen(function* () {
     for (;;) {
       const { spentMs, step } = yield* oneInATurn.withPermits(1)(
@@ -33,16 +36,17 @@ const portions = <A>(steps: Generator<void, A>): Effect.Effect<A> =>
           pause
         )
       )
-      if (step.done === true) return step.value
+      if (step.done === true && ending === "at once") return step.value
       // With n under way each has an n-th of the quarter: its own rest, and what the others may work and rest.
       yield* Effect.sleep(spentMs * ((1 + restFactor) * active - 1))
+      if (step.done === true) return step.value
     }
   })
 
 /** The result of the steps, which are taken beside everything else that this process does. */
-export const inSlices = <A>(steps: Generator<void, A>): Effect.Effect<A> =>
+export const inSlices = <A>(steps: Generator<void, A>, ending: Ending = "at once"): Effect.Effect<A> =>
   Effect.acquireUseRelease(
     Effect.sync(() => active++),
-    () => portions(steps),
+    () => portions(steps, ending),
     () => Effect.sync(() => active--)
   )

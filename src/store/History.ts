@@ -245,7 +245,7 @@ export const historyWriter = (): ((db: Sqlite.Database, write: HistoryWrite) => 
 }
 
 /** The longest a chunk can reach: a fold may span a stretch that a border cuts, and a silent node's rows wait. */
-const reachMs = (tier: Tier): number => 2 * tiers[tier].chunkMs + 86_400_000
+export const reachMs = (tier: Tier): number => 2 * tiers[tier].chunkMs + 86_400_000
 
 type Stored = Omit<ChunkRow, "bytes" | "reader"> & { readonly bytes: Uint8Array; readonly format: number }
 const verified = ({ bytes, format, ...row }: Stored): ChunkRow => ({

@@ -81,8 +81,6 @@ export class TrafficStore extends Context.Tag("store/Traffic")<
     readonly firstFact: (ifaceId: number) => Fact | undefined
     readonly lastFact: (ifaceId: number) => Fact | undefined
     readonly factCount: () => number
-    /** Bucket of the oldest fact of all, unix seconds / 300. One look-up per interface: 40,000 take some 30 ms. */
-    readonly oldestBucket: () => number | undefined
     /** Snapshots of an interface by these settings, newest cycle first. */
     readonly months: (ifaceId: number, config: CycleConfig, limit: number) => ReadonlyArray<MonthRow>
     readonly month: (ifaceId: number, config: CycleConfig, cycleStart: number) => MonthRow | undefined
@@ -187,7 +185,6 @@ const make = Effect.gen(function* () {
     firstFact: (ifaceId) => on().firstFact.get(ifaceId) as Fact | undefined,
     lastFact: (ifaceId) => on().lastFact.get(ifaceId) as Fact | undefined,
     factCount: () => on().factCount.get() as number,
-    oldestBucket: () => (on().oldestBucket.get() as number | null) ?? undefined,
     months: (ifaceId, config, limit) => on().months.all(...keyOf(ifaceId, config), limit) as Array<MonthRow>,
     month: (ifaceId, config, cycleStart) =>
       on().month.get(...keyOf(ifaceId, config), cycleStart) as MonthRow | undefined,

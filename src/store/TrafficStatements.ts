@@ -45,11 +45,6 @@ export const prepareReads = (db: Sqlite.Database) => ({
   firstFact: db.prepare(`SELECT ${factOut} FROM traffic_facts WHERE iface_id = ? ORDER BY bucket LIMIT 1`),
   lastFact: db.prepare(`SELECT ${factOut} FROM traffic_facts WHERE iface_id = ? ORDER BY bucket DESC LIMIT 1`),
   factCount: db.prepare("SELECT facts FROM traffic_sizes").pluck(),
-  oldestBucket: db
-    .prepare(
-      "SELECT min((SELECT min(bucket) FROM traffic_facts WHERE iface_id = traffic_ifaces.id)) FROM traffic_ifaces"
-    )
-    .pluck(),
   months: db.prepare(`SELECT ${monthOut} FROM traffic_months WHERE ${byConfig} ORDER BY cycle_start DESC LIMIT ?`),
   month: db.prepare(`SELECT ${monthOut} FROM traffic_months WHERE ${byConfig} AND cycle_start = ?`),
   deletedIfaces: db.prepare(`SELECT count(*) FROM (${deletedIfaces})`).pluck()

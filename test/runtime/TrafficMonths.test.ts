@@ -141,7 +141,10 @@ describe("closed cycles", () => {
   )
 })
 
-const oldest = Effect.map(TrafficStore, (store) => (store.oldestBucket() ?? 0) * bucketMs)
+const oldest = Effect.map(TrafficStore, (store) => {
+  const buckets = store.allIfaces(0, 100).flatMap(({ firstBucket }) => firstBucket ?? [])
+  return (buckets.length === 0 ? 0 : Math.min(...buckets)) * bucketMs
+})
 
 describe("the retention of facts", { timeout: 60_000 }, () => {
   it.effect("lets nothing go while snapshots cannot be written", () =>

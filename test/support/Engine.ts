@@ -13,6 +13,7 @@ import { NodeDirectory } from "../../runtime/NodeDirectory.ts"
 import { NodeRoster } from "../../runtime/NodeRoster.ts"
 import * as NodeSupervisor from "../../runtime/NodeSupervisor.ts"
 import { pause } from "../../runtime/Pause.ts"
+import * as ReadAhead from "../../runtime/ReadAhead.ts"
 import * as Replay from "../../runtime/Replay.ts"
 import { NodeId } from "../../schema/Ids.ts"
 import type { UpdateManifest } from "../../schema/Upgrade.ts"
@@ -127,7 +128,7 @@ export const engine = (options: EngineOptions = {}) => {
   return Layer.mergeAll(Intake.layer, FrontBoard.layer).pipe(
     Layer.provideMerge(NodeSupervisor.layer),
     Layer.provideMerge(Replay.layerWith(step)),
-    Layer.provideMerge(Layer.mergeAll(Journal.layer, NodeRoster.layer)),
+    Layer.provideMerge(Layer.mergeAll(Journal.layer, NodeRoster.layer, ReadAhead.layer)),
     Layer.provideMerge(Layer.mergeAll(FiberRegister.layer, BundledVersion.none)),
     Layer.provideMerge(storage),
     Layer.provide(options.logs === undefined ? quiet : capture(options.logs))

@@ -1,0 +1,88 @@
+// What other statements are about to read, as statements that read it and give nothing: for a thread that goes before.
+import type { NodeId } from "../../schema/Ids.ts"
+import { type FoldedTier, nextTier, type Tier } from "../core/Tier.ts"
+import { reachMs } from "./History.ts"
+import type { TrimWrite } from "./Journal.ts"
+
+/**
+ * One statement with its values. It reads whole values, because those of a large row stand on pages of their own, which
+ * `length` would not look at; the last byte is what SQLite has to read all of them for.
+ */
+export interface Look {
+  readonly sql: string
+  readonly values: ReadonlyArray<number | string>
+}
+
+const all = (column: string): string => `count(substr(${column}, -1))`
+const byNode = (tier: Tier): string => `history_${tier} INDEXED BY history_${tier}_by_node`
+const listed = "(SELECT value FROM json_each(?))"
+
+/** Rows of the journal. */
+export const rowsAhead = (seqs: ReadonlyArray<number>): Look => ({
+  sql: `SELECT ${all("vector")}, ${all("details")} FROM journal WHERE seq IN ${listed}`,
+  values: [JSON.stringify(seqs)]
+})
+
+const markAhead = (id: NodeId): Look => ({
+  sql: `SELECT ${all("details")} FROM history_marks WHERE node_id = ?`,
+  values: [id]
+})
+
+/** Where a node's next chunk of a tier will stand in the index. */
+const endAhead = (tier: Tier, id: NodeId): Look => ({
+  sql: `SELECT max(start_at) FROM ${byNode(tier)} WHERE node_id = ?`,
+  values: [id]
+})
+
+/** What it takes to seal these rows of a node. */
+export const sealAhead = (id: NodeId, seqs: ReadonlyArray<number>): ReadonlyArray<Look> => [
+  rowsAhead(seqs),
+  markAhead(id),
+  endAhead("raw", id)
+]
+
+/** What it takes to fold a node's chunks behind an id that start before an instant. */
+export const foldAhead = (from: FoldedTier, id: NodeId, afterId: number, before: number): ReadonlyArray<Look> => [
+  {
+    sql: `SELECT ${all("bytes")} FROM ${byNode(from)} WHERE node_id = ? AND start_at < ? AND id > ?`,
+    values: [id, before, afterId]
+  },
+  endAhead(nextTier[from], id),
+  markAhead(id)
+]
+
+/** What it takes to answer about [fromMs, toMs) of a node from the chunks of a tier behind an id. */
+export const shelfAhead = (tier: Tier, id: NodeId, fromMs: number, toMs: number, afterId: number): Look => ({
+  sql: `SELECT ${all("bytes")} FROM ${byNode(tier)} WHERE node_id = ? AND start_at > ? AND start_at < ? AND end_at > ? AND id > ?`,
+  values: [id, fromMs - reachMs(tier), toMs, fromMs, afterId]
+})
+
+/** The same about its rows that are in no chunk yet. */
+export const tailAhead = (id: NodeId, seqs: ReadonlyArray<number>): ReadonlyArray<Look> => [
+  rowsAhead(seqs),
+  markAhead(id)
+]
+
+/** What it takes to look at the oldest chunks of a tier, without their bytes. */
+export const oldestAhead = (tier: Tier, limit: number): Look => ({
+  sql: `SELECT sum(length(bytes)) FROM (SELECT bytes FROM history_${tier} ORDER BY id LIMIT ?)`,
+  values: [limit]
+})
+
+/** What it takes to drop chunks: their bytes, whose pages become free, and their places in the index. */
+export const dropAhead = (tier: Tier, ids: ReadonlyArray<number>): Look => ({
+  sql: `SELECT ${all("c.bytes")}, count(i.end_at) FROM history_${tier} c JOIN history_${tier} i INDEXED BY history_${tier}_by_node ON i.node_id = c.node_id AND i.start_at = c.start_at WHERE c.id IN ${listed}`,
+  values: [JSON.stringify(ids)]
+})
+
+/** What it takes to trim the journal. */
+export const trimAhead = ({ keep, limit, upTo }: Pick<TrimWrite, "keep" | "limit" | "upTo">): Look => ({
+  sql: `SELECT ${all("vector")}, ${all("details")} FROM (SELECT vector, details FROM journal WHERE seq <= ? AND node_id NOT IN ${listed} ORDER BY seq LIMIT ?)`,
+  values: [upTo, JSON.stringify(keep), limit]
+})
+
+/** What it takes to look at interfaces behind an id, with the first fact of each. */
+export const ifacesAhead = (after: number, limit: number): Look => ({
+  sql: "SELECT count((SELECT min(bucket) FROM traffic_facts WHERE iface_id = i.id)) FROM (SELECT id FROM traffic_ifaces WHERE id > ? ORDER BY id LIMIT ?) i",
+  values: [after, limit]
+})
