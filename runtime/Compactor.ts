@@ -1,20 +1,18 @@
 // Seals what waits in the journal into chunks and folds chunks into tiers, a little at a time, in the journal's commits.
-import { Clock, Context, Effect, Fiber, Layer, Schedule } from "effect"
+import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import type { NodeId } from "../schema/Ids.ts"
 import { atOnce } from "../src/core/Steps.ts"
 import { type FoldedTier, foldedTiers, nextTier } from "../src/core/Tier.ts"
 import { HistoryStore, type HistoryWrite } from "../src/store/History.ts"
 import { JournalStore } from "../src/store/Journal.ts"
-import { type Look, sealAhead } from "../src/store/ReadAhead.ts"
+import { type Look, placesAhead } from "../src/store/ReadAhead.ts"
 import {
   type Fold,
-  foldLooks,
   foldOf,
   isFoldDue,
   isSealDue,
   sealBefore,
   sealOf,
-  sealRowsMax,
   type Seal,
   settleSeal,
   type Shelves
@@ -26,7 +24,7 @@ import type { NodeActor } from "./NodeActor.ts"
 import { NodeSupervisor } from "./NodeSupervisor.ts"
 import { pause } from "./Pause.ts"
 import { type Lane, ReadAhead } from "./ReadAhead.ts"
-import { inSlices } from "./Slices.ts"
+import { type Give, inSlices } from "./Slices.ts"
 
 const every = Schedule.spaced("1 second")
 /** A report that arrived just before its stretch ended is committed within this. */
@@ -44,8 +42,8 @@ export class Compactor extends Context.Tag("runtime/Compactor")<
   {
     /** Nodes that wait to be sealed or folded, as of the last round. */
     readonly behind: () => number
-    /** Folds a node's oldest chunks now, full stretch or not; false when nothing could be offered. */
-    readonly foldNow: (id: NodeId, from: FoldedTier, now: number) => boolean
+    /** Folds a node's oldest chunks, full stretch or not; false when nothing could be offered. */
+    readonly foldNow: (id: NodeId, from: FoldedTier, now: number) => Effect.Effect<boolean>
     /** Seals whatever is due and folds whatever is due at once, until nothing is left: for tests and benches. */
     readonly drain: Effect.Effect<void>
   }
@@ -87,7 +85,7 @@ const giveUp = (tools: Tools, actor: NodeActor, mark: Mark): boolean => {
 }
 
 /** Seals a node's oldest rows; gives way as a fold does. */
-function* sealNode(tools: Tools, actor: NodeActor, mark: Mark, now: number): Generator<void, void> {
+function* sealNode(tools: Tools, actor: NodeActor, mark: Mark, now: number): Generator<Give, void> {
   // Since the job was listed somebody else may have begun; the same rows must not be sealed twice.
   if (mark.isBusy) return
   mark.isBusy = true
@@ -120,7 +118,7 @@ const settleNode = (tools: Tools, actor: NodeActor, mark: Mark, { lost, taken, v
 }
 
 /** Folds a node's oldest stretch; gives way between two series, and to nobody else's fold of the same node. */
-function* foldNode(tools: Tools, id: NodeId, mark: Mark, from: FoldedTier, now: number): Generator<void, boolean> {
+function* foldNode(tools: Tools, id: NodeId, mark: Mark, from: FoldedTier, now: number): Generator<Give, boolean> {
   if (mark.isBusy) return false
   mark.isBusy = true
   let isOffered = false
@@ -151,17 +149,26 @@ const settleFold = ({ marks }: Tools, mark: Mark, from: FoldedTier, { damaged, w
   }
 }
 
-/** Work on one node, which gives way between its steps, and what it will read. */
-interface Job {
-  readonly steps: () => Generator<void, unknown>
-  readonly looks: () => ReadonlyArray<Look>
-}
+/** Work on one node, which gives way between its steps. */
+type Job = () => Generator<Give, unknown>
 
 /** A fleet's nodes are looked through in milliseconds; so many of them between two looks at the time. */
 const nodesAtOnce = 32
 
+/** What it takes to find out which chunks wait, of as many nodes as one round looks up. */
+const unknownOf = ({ marks, supervisor }: Tools): ReadonlyArray<Look> => {
+  const looks: Array<Look> = []
+  for (const { id } of supervisor.all()) {
+    const { waiting } = marks.of(id)
+    for (const from of foldedTiers) if (waiting[from] === undefined) looks.push(placesAhead(from, id))
+    if (looks.length >= lookupsMax) break
+  }
+  return looks
+}
+
 /** What is due now, seals first: rows that are not sealed hold up the journal, chunks hold up nothing. */
-function* dueJobs(tools: Tools, now: number): Generator<void, ReadonlyArray<Job>> {
+function* dueJobs(tools: Tools, now: number): Generator<Give, ReadonlyArray<Job>> {
+  yield unknownOf(tools)
   const seals: Array<Job> = []
   const folds: Array<Job> = []
   let lookups = 0
@@ -171,10 +178,7 @@ function* dueJobs(tools: Tools, now: number): Generator<void, ReadonlyArray<Job>
     const mark = tools.marks.of(actor.id)
     if (mark.isBusy) continue
     if (isSealDue(actor, now, graceMs)) {
-      seals.push({
-        steps: () => sealNode(tools, actor, mark, now),
-        looks: () => sealAhead(actor.id, actor.unsealed.slice(0, sealRowsMax))
-      })
+      seals.push(() => sealNode(tools, actor, mark, now))
       continue
     }
     for (const from of foldedTiers) {
@@ -183,31 +187,23 @@ function* dueJobs(tools: Tools, now: number): Generator<void, ReadonlyArray<Job>
         yield
       }
       if (!isFoldDue(tools, actor.id, mark, from, now)) continue
-      folds.push({
-        steps: () => foldNode(tools, actor.id, mark, from, now),
-        looks: () => foldLooks(actor.id, mark, from)
-      })
+      folds.push(() => foldNode(tools, actor.id, mark, from, now))
       break
     }
   }
   return [...seals, ...folds]
 }
 
-/** Does them one after the other; what the next one will read is brought meanwhile, just before it is needed. */
-const doneInTurn = (tools: Tools, jobs: ReadonlyArray<Job>, figures: { behind: number }) =>
-  Effect.gen(function* () {
-    figures.behind = jobs.length
-    const broughtFor = (job: Job | undefined) => Effect.fork(tools.ahead.bring(job?.looks() ?? []))
-    let brought = yield* broughtFor(jobs[0])
-    for (const [i, job] of jobs.entries()) {
-      yield* Fiber.join(brought)
-      brought = yield* broughtFor(jobs[i + 1])
-      // Stops early when the journal takes nothing more.
-      if (tools.writer.closed() !== undefined || !tools.writer.room()) return
-      yield* inSlices(job.steps(), "and rest")
-      figures.behind--
-    }
-  })
+/** Does the jobs one after the other; stops early when the journal takes nothing more. */
+function* worked(tools: Tools, jobs: ReadonlyArray<Job>, figures: { behind: number }): Generator<Give, void> {
+  figures.behind = jobs.length
+  for (const job of jobs) {
+    if (tools.writer.closed() !== undefined || !tools.writer.room()) return
+    yield* job()
+    yield
+    figures.behind--
+  }
+}
 
 const make = Effect.gen(function* () {
   const register = yield* FiberRegister
@@ -223,9 +219,9 @@ const make = Effect.gen(function* () {
   }
   const round = Effect.gen(function* () {
     if (tools.writer.closed() !== undefined) return
-    const jobs = yield* inSlices(dueJobs(tools, yield* Clock.currentTimeMillis))
+    const jobs = yield* inSlices(dueJobs(tools, yield* Clock.currentTimeMillis), tools.ahead)
     for (const id of tools.marks.ids()) if (tools.supervisor.actor(id) === undefined) tools.marks.drop(id)
-    yield* doneInTurn(tools, jobs, figures)
+    yield* inSlices(worked(tools, jobs, figures), tools.ahead)
   })
   yield* Effect.forkScoped(
     supervised(
@@ -238,7 +234,7 @@ const make = Effect.gen(function* () {
     // Bounded: a disk that does not answer leaves its jobs due for ever.
     for (let rounds = 0; rounds < drainRoundsMax; rounds++) {
       const jobs = atOnce(dueJobs(tools, yield* Clock.currentTimeMillis))
-      for (const job of jobs) atOnce(job.steps())
+      for (const job of jobs) atOnce(job())
       yield* tools.writer.flushed
       yield* pause
       if (jobs.length === 0 || tools.writer.closed() !== undefined) return
@@ -246,7 +242,7 @@ const make = Effect.gen(function* () {
   })
   return Compactor.of({
     behind: () => figures.behind,
-    foldNow: (id, from, now) => atOnce(foldNode(tools, id, tools.marks.of(id), from, now)),
+    foldNow: (id, from, now) => inSlices(foldNode(tools, id, tools.marks.of(id), from, now), tools.ahead),
     drain
   })
 })

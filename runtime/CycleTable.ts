@@ -4,7 +4,9 @@ import type { NodeId } from "../schema/Ids.ts"
 import type { Fact } from "../src/core/Bucket.ts"
 import type { ClosedFact } from "../src/core/Ledger.ts"
 import type { Stretch } from "../src/core/Usage.ts"
+import { factsAhead, ifacesAhead } from "../src/store/ReadAhead.ts"
 import type { TrafficStore } from "../src/store/Traffic.ts"
+import type { Give } from "./Slices.ts"
 import type { Plan, TrafficPlans } from "./TrafficPlans.ts"
 
 /** What is kept of the facts of a cycle. */
@@ -42,8 +44,8 @@ export interface TableOptions<F> {
   readonly entriesMax: number
 }
 
-/** Interfaces listed at once. */
-const pageIfaces = 500
+/** Interfaces listed and looked at at once: some 0.5 ms. */
+const pageIfaces = 50
 /** Days of facts read at once: some 2 ms. */
 const chunkMs = 4 * 86_400_000
 
@@ -111,7 +113,7 @@ export class CycleTable<F extends Folded> {
   }
 
   /** Builds what is missing and lets go what nobody wants; gives way at its yields. */
-  *sweep(nowMs: number): Generator<void, void> {
+  *sweep(nowMs: number): Generator<Give, void> {
     const { entriesMax, isWanted, plans } = this.options
     for (const [nodeId, named] of this.entries) {
       if (isWanted(nodeId) && plans.of(nodeId, nowMs) !== undefined) continue
@@ -129,19 +131,21 @@ export class CycleTable<F extends Folded> {
   }
 
   /** What the entry of an interface is when it is made from scratch; undefined when facts came in between. */
-  *fresh(iface: Iface, plan: Plan, nowMs: number): Generator<void, Entry<F> | undefined> {
+  *fresh(iface: Iface, plan: Plan, nowMs: number): Generator<Give, Entry<F> | undefined> {
     const { make, store } = this.options
     const { endMs, startMs } = plan.cycle
     const folded = make(plan)
     const build: Building = { ...iface, readUpToMs: startMs, isSpoilt: false }
+    const chunkEnd = (fromMs: number): number => Math.min(endMs, fromMs + chunkMs)
     this.builds.add(build)
     try {
+      yield [factsAhead(iface.id, startMs, chunkEnd(startMs))]
       while (build.readUpToMs < endMs && !build.isSpoilt) {
-        const toMs = Math.min(endMs, build.readUpToMs + chunkMs)
+        const toMs = chunkEnd(build.readUpToMs)
         for (const fact of store.facts(iface.id, build.readUpToMs, toMs)) folded.take(fact)
         build.readUpToMs = toMs
         // Behind the present there is nothing to read, and what comes must not come between this and the end.
-        if (toMs < nowMs) yield
+        if (toMs < nowMs) yield [factsAhead(iface.id, toMs, chunkEnd(toMs))]
       }
     } finally {
       this.builds.delete(build)
@@ -161,10 +165,11 @@ export class CycleTable<F extends Folded> {
     this.figures.built++
   }
 
-  private *due(nowMs: number): Generator<void, ReadonlyArray<Iface>> {
+  private *due(nowMs: number): Generator<Give, ReadonlyArray<Iface>> {
     const { isWanted, plans, store } = this.options
     const due: Array<Iface> = []
     for (let after = 0; ;) {
+      yield [ifacesAhead(after, pageIfaces)]
       const page = store.allIfaces(after, pageIfaces)
       for (const { firstBucket, id, name, nodeId } of page) {
         after = id
@@ -174,12 +179,11 @@ export class CycleTable<F extends Folded> {
         if (last !== undefined && last.start >= plan.cycle.startMs) due.push({ id, nodeId, name })
         else this.drop(nodeId, name)
       }
-      yield
       if (page.length < pageIfaces) return due
     }
   }
 
-  private *build(iface: Iface, nowMs: number): Generator<void, void> {
+  private *build(iface: Iface, nowMs: number): Generator<Give, void> {
     const { plans } = this.options
     const plan = plans.of(iface.nodeId, nowMs)
     if (plan === undefined) return

@@ -1,11 +1,10 @@
 // Keeps every tier of history within its days and bytes: the oldest chunks go, in slices, and what went is counted.
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import type { NodeId } from "../schema/Ids.ts"
-import { type Tier, tierNames } from "../src/core/Tier.ts"
+import { type FoldedTier, type Tier, tierNames } from "../src/core/Tier.ts"
 import { onDisk } from "../src/store/ChunkSpace.ts"
 import { HistoryStore, type OldestRow } from "../src/store/History.ts"
-import { dropAhead, type Look, oldestAhead } from "../src/store/ReadAhead.ts"
-import { foldLooks } from "./Compaction.ts"
+import { dropAhead, oldestAhead } from "../src/store/ReadAhead.ts"
 import { Compactor } from "./Compactor.ts"
 import { AppConfig } from "./Config.ts"
 import { FiberRegister, supervised } from "./FiberStatus.ts"
@@ -67,11 +66,13 @@ const choose = (tools: Tools, tier: Tier, rows: ReadonlyArray<OldestRow>, excess
 
 const bytesIn = ({ store }: Tools, tier: Tier): number => store.sizes().find((one) => one.tier === tier)?.bytes ?? 0
 
-/** What it takes to carry it out. */
-const looksOf = ({ marks }: Tools, tier: Tier, { ids, unfolded }: Choice): ReadonlyArray<Look> => [
-  ...(ids.length === 0 ? [] : [dropAhead(tier, ids)]),
-  ...(tier === "hour" ? [] : [...unfolded].flatMap((id) => foldLooks(id, marks.of(id), tier)))
-]
+/** Folds before the chunks go; whether any fold was offered. */
+const folded = ({ compactor }: Tools, tier: FoldedTier, nodes: Iterable<NodeId>, now: number) =>
+  Effect.gen(function* () {
+    let offered = false
+    for (const id of nodes) offered = (yield* compactor.foldNow(id, tier, now)) || offered
+    return offered
+  })
 
 /** Brings one tier within its limits, or gives up until the next round. */
 const sweep = (tools: Tools, tier: Tier, { keepMs, maxBytes }: TierLimit) =>
@@ -82,11 +83,10 @@ const sweep = (tools: Tools, tier: Tier, { keepMs, maxBytes }: TierLimit) =>
       yield* tools.ahead.bring([oldestAhead(tier, sliceChunks)])
       const rows = tools.store.oldest(tier, sliceChunks)
       const choice = choose(tools, tier, rows, bytesIn(tools, tier) - maxBytes, now - keepMs)
-      yield* tools.ahead.bring(looksOf(tools, tier, choice))
-      const folding =
-        tier === "hour" ? [] : [...choice.unfolded].filter((nodeId) => tools.compactor.foldNow(nodeId, tier, now))
-      if (choice.ids.length === 0 && folding.length === 0) break
-      if (folding.length > 0) yield* tools.journal.flushed
+      const folding = tier === "hour" ? false : yield* folded(tools, tier, choice.unfolded, now)
+      if (choice.ids.length === 0 && !folding) break
+      if (folding) yield* tools.journal.flushed
+      if (choice.ids.length > 0) yield* tools.ahead.bring([dropAhead(tier, choice.ids)])
       if (choice.ids.length > 0 && !(yield* written(tools.journal, { kind: "drop", tier, ids: choice.ids }))) break
       gone.byAge += choice.byAge
       gone.byBytes += choice.byBytes

@@ -42,6 +42,7 @@ import * as TelegramLogin from "./alert/TelegramLogin.ts"
 import * as TelegramUser from "./alert/TelegramUser.ts"
 import { BundledVersion } from "./BundledVersion.ts"
 import * as Checkpointer from "./Checkpointer.ts"
+import * as CommitPages from "./CommitPages.ts"
 import * as Compactor from "./Compactor.ts"
 import { AppConfig } from "./Config.ts"
 import { CycleTotals } from "./CycleTotals.ts"
@@ -178,7 +179,13 @@ const dispatch = Layer.unwrapEffect(
 const alertDesk = AlertDesk.layer.pipe(Layer.provideMerge(dispatch))
 const alertWatch = Layer.merge(AlertWatch.layer, AlertRetention.layer)
 
-const boards = Layer.mergeAll(Intake.layer, FrontBoard.layer, Readiness.layer, Checkpointer.layer)
+const boards = Layer.mergeAll(
+  Intake.layer,
+  FrontBoard.layer,
+  Readiness.layer,
+  Checkpointer.layer,
+  CommitPages.layer
+)
 
 const engine = Layer.mergeAll(boards, history, traffic, alertWatch).pipe(
   Layer.provideMerge(NodeSupervisor.layer),

@@ -1,7 +1,12 @@
 // Runs long computations in small portions, so that the event loop belongs to others in between.
 import { Effect } from "effect"
+import type { Look } from "../src/store/ReadAhead.ts"
 import { portionMs } from "./LoopTurn.ts"
 import { pause } from "./Pause.ts"
+import type { Lane } from "./ReadAhead.ts"
+
+/** A computation gives way at each of its yields; what it yields it is about to read, and shall be in memory by then. */
+export type Give = void | ReadonlyArray<Look>
 
 /** A computation gives way at its yields once it has worked so long, sooner in a turn that others have worked in. */
 const workMs = 4
@@ -13,21 +18,18 @@ const oneInATurn = Effect.unsafeMakeSemaphore(1)
 /** Computations that are under way in this process, which has one loop. */
 let active = 0
 
-/** Works until the portion is done; gives the milliseconds that it took, and the result once there is one. */
-export const portion = <A>(steps: Generator<void, A>) => {
+/** Works until the portion is done or has to wait; gives the milliseconds that it took, and the last step. */
+export const portion = <Y extends Give, A>(steps: Generator<Y, A>) => {
   const startedAt = performance.now()
   const shareMs = portionMs(workMs)
   for (;;) {
     const step = steps.next()
     const spentMs = performance.now() - startedAt
-    if (step.done === true || spentMs >= shareMs) return { step, spentMs }
+    if (step.done === true || step.value !== undefined || spentMs >= shareMs) return { step, spentMs }
   }
 }
 
-/** Whether to rest also behind the last portion, as it is due when the next computation follows at once. */
-type Ending = "and rest" | "at once"
-
-const portions = <A>(steps: Generator<void, A>, ending: Ending): Effect.Effect<A> =>
+const portions = <A>(steps: Generator<Give, A>, ahead: Lane | undefined): Effect.Effect<A> =>
   Effect.gen(function* () {
     for (;;) {
       const { spentMs, step } = yield* oneInATurn.withPermits(1)(
@@ -36,17 +38,17 @@ const portions = <A>(steps: Generator<void, A>, ending: Ending): Effect.Effect<A
           pause
         )
       )
-      if (step.done === true && ending === "at once") return step.value
+      if (step.done === true) return step.value
       // With n under way each has an n-th of the quarter: its own rest, and what the others may work and rest.
       yield* Effect.sleep(spentMs * ((1 + restFactor) * active - 1))
-      if (step.done === true) return step.value
+      if (ahead !== undefined && step.value !== undefined) yield* ahead.bring(step.value)
     }
   })
 
-/** The result of the steps, which are taken beside everything else that this process does. */
-export const inSlices = <A>(steps: Generator<void, A>, ending: Ending = "at once"): Effect.Effect<A> =>
+/** The result of the steps, which are taken beside everything else that this process does; `ahead` is who brings. */
+export const inSlices = <A>(steps: Generator<Give, A>, ahead?: Lane): Effect.Effect<A> =>
   Effect.acquireUseRelease(
     Effect.sync(() => active++),
-    () => portions(steps, ending),
+    () => portions(steps, ahead),
     () => Effect.sync(() => active--)
   )

@@ -2,6 +2,7 @@
 import { Clock, type Context, Effect, Schedule, type Scope } from "effect"
 import type { CycleTable, Folded } from "./CycleTable.ts"
 import { supervised, type Watch } from "./FiberStatus.ts"
+import { ReadAhead } from "./ReadAhead.ts"
 import { inSlices } from "./Slices.ts"
 import type { TrafficPlans } from "./TrafficPlans.ts"
 
@@ -15,16 +16,18 @@ export const keepTable = <F extends Folded>(
   table: CycleTable<F>,
   plans: Context.Tag.Service<typeof TrafficPlans>,
   watch: Watch
-): Effect.Effect<void, never, Scope.Scope> => {
-  let sweptAt = Number.NEGATIVE_INFINITY
-  let swept = ""
-  const round = Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
-    const revision = plans.revision()
-    if (revision === swept && Math.abs(now - sweptAt) < sweepMs) return
-    yield* inSlices(table.sweep(now))
-    swept = revision
-    sweptAt = now
+): Effect.Effect<void, never, ReadAhead | Scope.Scope> =>
+  Effect.gen(function* () {
+    const { upkeep } = yield* ReadAhead
+    let sweptAt = Number.NEGATIVE_INFINITY
+    let swept = ""
+    const round = Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const revision = plans.revision()
+      if (revision === swept && Math.abs(now - sweptAt) < sweepMs) return
+      yield* inSlices(table.sweep(now), upkeep)
+      swept = revision
+      sweptAt = now
+    })
+    yield* Effect.forkScoped(supervised(watch, Effect.andThen(Effect.repeat(round, every), Effect.never)))
   })
-  return Effect.asVoid(Effect.forkScoped(supervised(watch, Effect.andThen(Effect.repeat(round, every), Effect.never))))
-}

@@ -5,12 +5,14 @@ import { bucketMs } from "../src/core/Bucket.ts"
 import { type Cycle, type CycleConfig, previous } from "../src/core/Cycle.ts"
 import { isUpToDate, type Month, monthFrom, monthOf, monthStatusOf, monthText } from "../src/core/Month.ts"
 import { monthsMax } from "../src/core/TrafficQuery.ts"
+import { factsAhead, ifacesAhead } from "../src/store/ReadAhead.ts"
 import { type MonthRow, type MonthWrite, type NodeIfaceRow, TrafficStore } from "../src/store/Traffic.ts"
 import { AppConfig } from "./Config.ts"
 import { FiberRegister, noteTrouble, supervised, type Watch } from "./FiberStatus.ts"
 import { Journal } from "./Journal.ts"
 import { NodeRoster } from "./NodeRoster.ts"
-import { inSlices } from "./Slices.ts"
+import { type Lane, ReadAhead } from "./ReadAhead.ts"
+import { type Give, inSlices } from "./Slices.ts"
 import { TrafficFeed } from "./TrafficFeed.ts"
 import { TrafficPlans } from "./TrafficPlans.ts"
 
@@ -57,6 +59,7 @@ interface Tools {
   readonly plans: Context.Tag.Service<typeof TrafficPlans>
   readonly roster: Context.Tag.Service<typeof NodeRoster>
   readonly journal: Context.Tag.Service<typeof Journal>
+  readonly ahead: Lane
   readonly keepMs: number
   readonly watch: Watch
   readonly corrected: Corrected
@@ -120,10 +123,15 @@ interface Closed {
 }
 
 /** What is to be written about one closed cycle, and whether its facts are needed no more once that is done. */
-const closedCycle = (tools: Tools, iface: NodeIfaceRow, closed: Closed): { row?: MonthRow; isDone: boolean } => {
+function* closedCycle(
+  tools: Tools,
+  iface: NodeIfaceRow,
+  closed: Closed
+): Generator<Give, { row?: MonthRow; isDone: boolean }> {
   const { config, cycle, keptFromMs, newestAtMs, nowMs, row } = closed
   let month = row === undefined ? undefined : monthFrom(row.body)
   if (mustMake(tools, iface, closed)) {
+    yield [factsAhead(iface.id, cycle.startMs, cycle.endMs)]
     const facts = tools.store.facts(iface.id, cycle.startMs, cycle.endMs)
     if (facts.length === 0) return { isDone: true }
     const createdMs = tools.roster.records().get(iface.nodeId)?.createdAt ?? 0
@@ -156,7 +164,7 @@ function* visit(tools: Tools, iface: NodeIfaceRow, nowMs: number, anew: NodeId |
     }
     const keptFromMs = nowMs - tools.keepMs
     const closed: Closed = { cycle, config, row, isAnew: anew !== undefined, keptFromMs, newestAtMs, nowMs }
-    const made = closedCycle(tools, iface, closed)
+    const made = yield* closedCycle(tools, iface, closed)
     if (made.row !== undefined) found.writes.push({ kind: "month", ifaceId: iface.id, ...made.row })
     if (!made.isDone) found.keepFromMs = Math.min(found.keepFromMs, cycle.startMs)
     yield
@@ -194,8 +202,9 @@ const round = (tools: Tools, anew: NodeId | undefined) =>
     let keepFromMs = nowMs
     let isWritten = tools.journal.closed() === undefined
     for (let after = 0; isWritten;) {
+      yield* tools.ahead.bring([ifacesAhead(after, pageIfaces)])
       const page = tools.store.allIfaces(after, pageIfaces)
-      const found = yield* inSlices(visitAll(tools, page, nowMs, anew))
+      const found = yield* inSlices(visitAll(tools, page, nowMs, anew), tools.ahead)
       keepFromMs = Math.min(keepFromMs, found.keepFromMs)
       isWritten = yield* put(tools, found.writes)
       if (page.length < pageIfaces) break
@@ -213,6 +222,7 @@ const make = Effect.gen(function* () {
     plans: yield* TrafficPlans,
     roster: yield* NodeRoster,
     journal: yield* Journal,
+    ahead: (yield* ReadAhead).upkeep,
     keepMs: (yield* AppConfig).trafficKeepMs,
     watch: (yield* FiberRegister).register("TrafficMonths", () => 0, 0),
     corrected

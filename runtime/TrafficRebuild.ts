@@ -11,6 +11,7 @@ import { CycleTotals } from "./CycleTotals.ts"
 import { Journal } from "./Journal.ts"
 import { NodeRoster } from "./NodeRoster.ts"
 import { PercentileTable } from "./PercentileTable.ts"
+import { type Lane, ReadAhead } from "./ReadAhead.ts"
 import { inSlices } from "./Slices.ts"
 import { TrafficMonths } from "./TrafficMonths.ts"
 import { TrafficPlans } from "./TrafficPlans.ts"
@@ -50,6 +51,7 @@ interface Tools {
   readonly store: Context.Tag.Service<typeof TrafficStore>
   readonly plans: Context.Tag.Service<typeof TrafficPlans>
   readonly months: Context.Tag.Service<typeof TrafficMonths>
+  readonly ahead: Lane
   readonly totals: CycleTable<DayTotals>
   readonly tables: ReadonlyArray<CycleTable<Same>>
 }
@@ -96,7 +98,7 @@ function* ofNode(tools: Tools, id: NodeId, nowMs: number, progress: Progress) {
 const work = (tools: Tools, roster: Context.Tag.Service<typeof NodeRoster>, id: NodeId, mine: Progress) =>
   Effect.gen(function* () {
     const nowMs = yield* Clock.currentTimeMillis
-    mine.identical = yield* inSlices(ofNode(tools, id, nowMs, mine))
+    mine.identical = yield* inSlices(ofNode(tools, id, nowMs, mine), tools.ahead)
     yield* tools.months.write(id)
     if (!roster.records().has(id)) {
       mine.status = "failed"
@@ -136,6 +138,7 @@ const make = Effect.gen(function* () {
     store: yield* TrafficStore,
     plans: yield* TrafficPlans,
     months: yield* TrafficMonths,
+    ahead: (yield* ReadAhead).upkeep,
     totals,
     tables: [totals, (yield* PercentileTable).table]
   }

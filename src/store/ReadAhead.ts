@@ -1,5 +1,6 @@
 // What other statements are about to read, as statements that read it and give nothing: for a thread that goes before.
 import type { NodeId } from "../../schema/Ids.ts"
+import { bucketMs } from "../core/Bucket.ts"
 import { type FoldedTier, nextTier, type Tier } from "../core/Tier.ts"
 import { reachMs } from "./History.ts"
 import type { TrimWrite } from "./Journal.ts"
@@ -41,12 +42,28 @@ export const sealAhead = (id: NodeId, seqs: ReadonlyArray<number>): ReadonlyArra
   endAhead("raw", id)
 ]
 
+/** All that stands in the index of a tier about a node. */
+export const placesAhead = (tier: Tier, id: NodeId): Look => ({
+  sql: `SELECT count(end_at) FROM ${byNode(tier)} WHERE node_id = ?`,
+  values: [id]
+})
+
+/** What commits change in place of nodes with ids in [from, to]. */
+export const commitAhead = (from: NodeId, to: NodeId): ReadonlyArray<Look> => [
+  {
+    sql: `SELECT ${all("vector")}, ${all("details")} FROM checkpoints WHERE node_id BETWEEN ? AND ?`,
+    values: [from, to]
+  },
+  { sql: `SELECT ${all("details")} FROM history_marks WHERE node_id BETWEEN ? AND ?`, values: [from, to] }
+]
+
 /** What it takes to fold a node's chunks behind an id that start before an instant. */
 export const foldAhead = (from: FoldedTier, id: NodeId, afterId: number, before: number): ReadonlyArray<Look> => [
   {
     sql: `SELECT ${all("bytes")} FROM ${byNode(from)} WHERE node_id = ? AND start_at < ? AND id > ?`,
     values: [id, before, afterId]
   },
+  placesAhead(from, id),
   endAhead(nextTier[from], id),
   markAhead(id)
 ]
@@ -81,8 +98,14 @@ export const trimAhead = ({ keep, limit, upTo }: Pick<TrimWrite, "keep" | "limit
   values: [upTo, JSON.stringify(keep), limit]
 })
 
-/** What it takes to look at interfaces behind an id, with the first fact of each. */
+/** What it takes to list interfaces behind an id, with the first and the last fact of each. */
 export const ifacesAhead = (after: number, limit: number): Look => ({
-  sql: "SELECT count((SELECT min(bucket) FROM traffic_facts WHERE iface_id = i.id)) FROM (SELECT id FROM traffic_ifaces WHERE id > ? ORDER BY id LIMIT ?) i",
+  sql: "SELECT count((SELECT min(bucket) FROM traffic_facts WHERE iface_id = i.id)), count((SELECT max(bucket) FROM traffic_facts WHERE iface_id = i.id)) FROM (SELECT id FROM traffic_ifaces WHERE id > ? ORDER BY id LIMIT ?) i",
   values: [after, limit]
+})
+
+/** Facts of an interface in [fromMs, toMs). */
+export const factsAhead = (ifaceId: number, fromMs: number, toMs: number): Look => ({
+  sql: "SELECT count(flags) FROM traffic_facts WHERE iface_id = ? AND bucket >= ? AND bucket < ?",
+  values: [ifaceId, Math.floor(fromMs / bucketMs), Math.ceil(toMs / bucketMs)]
 })
