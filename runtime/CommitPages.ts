@@ -1,4 +1,4 @@
-// Keeps in memory what commits change in place, so that none of them waits for the disk to read it: a row of every node.
+// Keeps in memory what commits change in place, a row of every node, and where free pages stand: none waits for the disk.
 import { Effect, Layer, Schedule } from "effect"
 import { commitAhead } from "../src/store/ReadAhead.ts"
 import { FiberRegister, supervised } from "./FiberStatus.ts"
@@ -12,12 +12,15 @@ import { ReadAhead } from "./ReadAhead.ts"
 const every = Schedule.spaced("10 seconds")
 /** Nodes looked at at once: others wait for the thread so long. */
 const nodesAtOnce = 1000
+/** Room for half a gigabyte: more than is written between two looks, and while a backup keeps the file as it is. */
+const freePages = 128
 
 const make = Effect.gen(function* () {
   const supervisor = yield* NodeSupervisor
   const { upkeep } = yield* ReadAhead
   const watch = (yield* FiberRegister).register("CommitPages", () => 0, 0)
   const round = Effect.gen(function* () {
+    yield* upkeep.bring([{ freePages }])
     const ids = Array.from(supervisor.all(), ({ id }) => id).sort((a, b) => a - b)
     for (let at = 0; at < ids.length; at += nodesAtOnce) {
       const last = ids[Math.min(at + nodesAtOnce, ids.length) - 1]

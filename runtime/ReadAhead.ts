@@ -18,12 +18,25 @@ const threadsMax = 3
  * connection that met an error is not used again. What it reads is for the system's cache, its own may be small. The texts are those of src/store/ReadAhead.ts, some twenty.
  */
 const commands = `
+const { readSync } = require("node:fs")
+const { descriptor } = workerData
 let db
 let prepared = new Map()
 const statement = (sql) => {
   let found = prepared.get(sql)
   if (found === undefined) prepared.set(sql, (found = db.prepare(sql).raw()))
   return found
+}
+/* The file's head and the first bytes of such a page are as SQLite's file format has them, for good. */
+const free = (count) => {
+  const head = Buffer.alloc(36)
+  readSync(descriptor, head, 0, 36, 0)
+  const size = head.readUInt16BE(16) === 1 ? 65536 : head.readUInt16BE(16)
+  let page = head.readUInt32BE(32)
+  for (let i = 0; i < count && page > 0; i++) {
+    if (readSync(descriptor, head, 0, 4, (page - 1) * size) < 4) return
+    page = head.readUInt32BE(0)
+  }
 }
 const commands = {
   read(looks) {
@@ -32,7 +45,10 @@ const commands = {
       db.pragma("cache_size = -1024")
     }
     try {
-      for (const { sql, values } of looks) statement(sql).get(...values)
+      for (const { freePages, sql, values } of looks) {
+        if (freePages === undefined) statement(sql).get(...values)
+        else free(freePages)
+      }
     } catch (cause) {
       prepared = new Map()
       const failed = db
@@ -82,6 +98,7 @@ const nothingToBring = laneOf((_, done) => done())
 
 interface Tools {
   readonly file: string
+  readonly descriptor: number | undefined
   /** Path of better-sqlite3, which the threads load by themselves. */
   readonly library: string
   readonly watch: Watch
@@ -108,9 +125,9 @@ class Reader {
   private usable(): SqlThread<"read", void> | undefined {
     if (this.thread?.hasEnded === false) return this.thread
     if (this.lost >= threadsMax) return undefined
-    const { file, library } = this.tools
+    const { descriptor, file, library } = this.tools
     try {
-      this.thread = new SqlThread({ task: "reads ahead", commands, library, file })
+      this.thread = new SqlThread({ task: "reads ahead", commands, library, file, data: { descriptor } })
     } catch (cause) {
       this.lost = threadsMax
       this.note(`no thread can read ahead: ${String(cause)}`)
@@ -157,7 +174,7 @@ class Reader {
 const makeWith = (library: string) =>
   Effect.gen(function* () {
     const figures: AheadFigures = { brought: 0, passed: 0 }
-    const { filename: file } = yield* Database
+    const { descriptor, filename: file } = yield* Database
     if (file === ":memory:") return ReadAhead.of({ answers: nothingToBring, upkeep: nothingToBring, figures })
     const readers: Array<Reader> = []
     const watch = (yield* FiberRegister).register(
@@ -165,7 +182,7 @@ const makeWith = (library: string) =>
       () => readers.reduce((sum, { waiting }) => sum + waiting, 0),
       2 * waitingMax
     )
-    const tools: Tools = { file, library, watch, clock: yield* Effect.clock, figures }
+    const tools: Tools = { file, descriptor, library, watch, clock: yield* Effect.clock, figures }
     const lane = Effect.gen(function* () {
       const reader = new Reader(tools)
       readers.push(reader)

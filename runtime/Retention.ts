@@ -25,8 +25,7 @@ const make = Effect.gen(function* () {
   const marks = yield* HistoryMarks
   const { upkeep: ahead } = yield* ReadAhead
   const register = yield* FiberRegister
-  const figures = { behind: 0 }
-  const watch = register.register("Retention", () => figures.behind, 0)
+  const watch = register.register("Retention", () => 0, 0)
 
   const trim = (upTo: number, keep: ReadonlyArray<NodeId>) =>
     Effect.gen(function* () {
@@ -34,10 +33,7 @@ const make = Effect.gen(function* () {
         const write = { kind: "trim", upTo, limit: sliceRows, keep } as const
         // Also the next page: SQLite moves what is left of the last one's neighbours together.
         yield* ahead.bring([trimAhead({ ...write, limit: sliceRows + neighbourRows })])
-        const rows = store.trimmable(write)
-        if (rows === 0 || !(yield* written(journal, write))) return
-        figures.behind = Math.max(0, figures.behind - rows)
-        if (rows < sliceRows) return
+        if (!store.trimmable(write) || !(yield* written(journal, write))) return
         yield* Effect.sleep(pauseMs)
       }
     })

@@ -36,6 +36,8 @@ export interface ThreadOptions {
   /** Path of better-sqlite3, which the thread loads by itself. */
   readonly library: string
   readonly file: string
+  /** What else the text finds in \`workerData\`. */
+  readonly data?: Readonly<Record<string, unknown>>
 }
 
 /** Answers come in the order of the questions. */
@@ -48,12 +50,12 @@ export class SqlThread<Name extends string, Answer> {
   /** Its first word, once the library is loaded. */
   readonly ready: Deferred.Deferred<Answer, ThreadFailed | ThreadEnded>
 
-  constructor({ commands, file, library, task }: ThreadOptions) {
+  constructor({ commands, data, file, library, task }: ThreadOptions) {
     this.task = task
     this.ready = this.expect()
     this.worker = new Worker(program(commands), {
       eval: true,
-      workerData: { library, file },
+      workerData: { ...data, library, file },
       // Neither loaders nor settings of this process: the text needs none of them, and they take memory.
       execArgv: [],
       env: {},

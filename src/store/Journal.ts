@@ -111,8 +111,8 @@ export class JournalStore extends Context.Tag("store/Journal")<
     readonly row: (seq: number) => TailRow | undefined
     /** The rows of these seqs that are there, ascending. */
     readonly rows: (seqs: ReadonlyArray<number>) => ReadonlyArray<TailRow>
-    /** How many rows such a write would delete. */
-    readonly trimmable: (write: TrimWrite) => number
+    /** Whether such a write would delete anything. */
+    readonly trimmable: (write: TrimWrite) => boolean
     /** Writes and takes back 32 kB: proves that there is space and that the disk answers. */
     readonly probe: () => void
     /** The same in a file of its own: for when the database is not to be touched. */
@@ -243,8 +243,7 @@ const make = Effect.gen(function* () {
     places: (after, upTo, limit) => on().readPlaces.all(after, upTo, limit) as Array<RowPlace>,
     row: (seq) => unsealed(on().readRow.get(seq) as TailRow | undefined),
     rows: (seqs) => (on().readRows.all(JSON.stringify(seqs)) as Array<TailRow>).map(unsealed),
-    trimmable: ({ keep, limit, upTo }) =>
-      (on().trimmable.get(upTo, JSON.stringify(keep), limit) as { rows: number }).rows,
+    trimmable: ({ keep, upTo }) => on().trimmable.get(upTo, JSON.stringify(keep)) !== undefined,
     probe: () => {
       const statements = on()
       transact(statements, () => void statements.probe.run())

@@ -50,7 +50,7 @@ export const prepare = (db: Sqlite.Database) => ({
     "SELECT node_id AS nodeId, received_at AS receivedAt, body FROM node_statics WHERE node_id = ?"
   ),
   trimmable: db.prepare(
-    "SELECT count(*) AS rows FROM (SELECT 1 FROM journal WHERE seq <= ? AND node_id NOT IN (SELECT value FROM json_each(?)) LIMIT ?)"
+    "SELECT 1 FROM journal WHERE seq <= ? AND node_id NOT IN (SELECT value FROM json_each(?)) LIMIT 1"
   ),
   trimOthers: db.prepare(
     "DELETE FROM journal WHERE seq IN (SELECT seq FROM journal WHERE seq <= ? AND node_id NOT IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT ?)"

@@ -5,11 +5,22 @@ import { type FoldedTier, nextTier, type Tier } from "../core/Tier.ts"
 import { reachMs } from "./History.ts"
 import type { TrimWrite } from "./Journal.ts"
 
+/** Something to read: pages of rows, or of the list of free pages. */
+export type Look = RowLook | FreeLook
+
+/**
+ * Pages of the list of free pages, from its head on, each of which tells of a thousand: whoever adds rows takes free
+ * pages from there, and no statement reads them.
+ */
+export interface FreeLook {
+  readonly freePages: number
+}
+
 /**
  * One statement with its values. It reads whole values, because those of a large row stand on pages of their own, which
  * `length` would not look at; the last byte is what SQLite has to read all of them for.
  */
-export interface Look {
+export interface RowLook {
   readonly sql: string
   readonly values: ReadonlyArray<number | string>
 }

@@ -5,6 +5,7 @@ import type { Connection } from "@effect/sql/SqlConnection"
 import Sqlite from "better-sqlite3"
 import { Context, Effect, Layer, Option, Scope } from "effect"
 import { randomInt } from "node:crypto"
+import { closeSync, openSync } from "node:fs"
 import { StorageUnavailable } from "../../schema/Errors.ts"
 import { LogSync } from "./LogSync.ts"
 
@@ -18,6 +19,11 @@ export class Database extends Context.Tag("store/Database")<
     readonly filename: string
     /** The open handle. It changes after `reopen`, so nobody keeps it, nor statements made from it, across a failure. */
     readonly handle: () => Sqlite.Database
+    /**
+     * The file for reading past SQLite; undefined in memory. To be closed by nobody else: when a process closes any
+     * descriptor of a file, the system takes away all its locks on it, those of SQLite's connections too.
+     */
+    readonly descriptor: number | undefined
     /** The log of the open handle. */
     readonly log: () => LogSync
     /** A store's transaction is open, or `hold` is on: whoever wants to write waits a moment. */
@@ -88,8 +94,10 @@ const makeDatabase = (filename: string) =>
         let isHeld = false
         let db = open(filename, frames)
         let log = logOf(filename)
+        const descriptor = filename === ":memory:" ? undefined : openSync(filename, "r")
         return Database.of({
           filename,
+          descriptor,
           handle: () => db,
           log: () => log,
           busy: () => isHeld || db.inTransaction,
@@ -117,6 +125,8 @@ const makeDatabase = (filename: string) =>
       Effect.sync(() => {
         database.log().close()
         database.handle().close()
+        // Now that no connection is left that has locks.
+        if (database.descriptor !== undefined) closeSync(database.descriptor)
       })
   )
 

@@ -101,7 +101,7 @@ export const storeOf = (disk: Disk) =>
     places: () => [],
     row: () => undefined,
     rows: () => [],
-    trimmable: () => 0,
+    trimmable: () => false,
     bytes: () => 0
   })
 
