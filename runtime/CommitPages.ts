@@ -1,33 +1,42 @@
-// Keeps in memory what commits change in place, a row of every node, and where free pages stand: none waits for the disk.
-import { Effect, Layer, Schedule } from "effect"
-import { commitAhead } from "../src/store/ReadAhead.ts"
+// Keeps in memory what commits write over, so that none of them waits for the disk to read it first.
+import { Clock, Effect, Layer, Schedule } from "effect"
+import { bucketMs } from "../src/core/Bucket.ts"
+import { commitAhead, factsEndAhead } from "../src/store/ReadAhead.ts"
+import { logBytesKept } from "../src/store/Sql.ts"
 import { FiberRegister, supervised } from "./FiberStatus.ts"
 import { NodeSupervisor } from "./NodeSupervisor.ts"
 import { ReadAhead } from "./ReadAhead.ts"
 
 /**
- * A node's checkpoint is written every 100 s, and a backup pushes 100 MB a second through the system's cache: what nobody
- * looks at for half a minute is gone by then. Looking at 10,000 nodes takes the thread some 10 ms.
+ * A backup pushes 100 MB a second through the system's cache, and some systems give away what nobody looked at for half a
+ * minute. A look at the checkpoints and marks of 10,000 nodes and at the log takes the thread some 30 ms.
  */
-const every = Schedule.spaced("10 seconds")
+const everyMs = 10_000
 /** Nodes looked at at once: others wait for the thread so long. */
 const nodesAtOnce = 1000
-/** Room for half a gigabyte: more than is written between two looks, and while a backup keeps the file as it is. */
+/** Of the list of free pages: room for half a gigabyte, more than is written while a backup keeps the file as it is. */
 const freePages = 128
+/** Before a bucket of traffic ends: then every interface gets a fact within seconds, each on another page. */
+const bucketEndMs = 2 * everyMs
 
 const make = Effect.gen(function* () {
   const supervisor = yield* NodeSupervisor
   const { upkeep } = yield* ReadAhead
   const watch = (yield* FiberRegister).register("CommitPages", () => 0, 0)
   const round = Effect.gen(function* () {
-    yield* upkeep.bring([{ freePages }])
+    yield* upkeep.bring([{ freePages }, { logBytes: logBytesKept }])
+    const isBucketEnding = bucketMs - ((yield* Clock.currentTimeMillis) % bucketMs) <= bucketEndMs
     const ids = Array.from(supervisor.all(), ({ id }) => id).sort((a, b) => a - b)
     for (let at = 0; at < ids.length; at += nodesAtOnce) {
-      const last = ids[Math.min(at + nodesAtOnce, ids.length) - 1]
-      if (last !== undefined) yield* upkeep.bring(commitAhead(ids[at] ?? last, last))
+      const few = ids.slice(at, at + nodesAtOnce)
+      const [first, last] = [few[0], few[few.length - 1]]
+      if (first === undefined || last === undefined) return
+      yield* upkeep.bring(commitAhead(first, last))
+      if (isBucketEnding) yield* upkeep.bring([factsEndAhead(first, last)])
     }
   })
-  yield* Effect.forkScoped(supervised(watch, Effect.andThen(Effect.repeat(round, every), Effect.never)))
+  const rounds = Effect.repeat(round, Schedule.spaced(everyMs))
+  yield* Effect.forkScoped(supervised(watch, Effect.andThen(rounds, Effect.never)))
 })
 
 export const layer = Layer.scopedDiscard(make)

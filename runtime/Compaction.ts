@@ -105,6 +105,7 @@ export function* sealOf(shelves: Shelves, actor: NodeActor, before: number): Gen
   const values = chunk.times.length * series.length
   if (startAt === undefined) return { taken: read, lost, values, write: sealed }
   const bytes = yield* encodingRaw(chunk)
+  shelves.history.touch("raw", actor.id)
   const written: ChunkWrite = { tier: "raw", startAt, endAt: sealing.lastAt + 1, series: seriesText(series), bytes }
   return { taken: read, lost, values, write: { ...sealed, chunk: written } }
 }
@@ -248,6 +249,7 @@ export function* foldOf(shelves: Shelves, id: NodeId, mark: Mark, from: FoldedTi
   const damaged = rows.length - parts.length
   if (times.length === 0) return { damaged, write: { ...write, chunk: undefined, joined: undefined } }
   const bytes = yield* encodingTier({ times, rows: counts, series })
+  shelves.history.touch(to, id)
   const startAt = times[0] as number
   const endAt = (times[times.length - 1] as number) + widthMs
   const chunk = { tier: to, startAt, endAt, series: seriesText(all.series), bytes }

@@ -179,13 +179,7 @@ const dispatch = Layer.unwrapEffect(
 const alertDesk = AlertDesk.layer.pipe(Layer.provideMerge(dispatch))
 const alertWatch = Layer.merge(AlertWatch.layer, AlertRetention.layer)
 
-const boards = Layer.mergeAll(
-  Intake.layer,
-  FrontBoard.layer,
-  Readiness.layer,
-  Checkpointer.layer,
-  CommitPages.layer
-)
+const boards = Layer.mergeAll(Intake.layer, FrontBoard.layer, Readiness.layer, Checkpointer.layer, CommitPages.layer)
 
 const engine = Layer.mergeAll(boards, history, traffic, alertWatch).pipe(
   Layer.provideMerge(NodeSupervisor.layer),

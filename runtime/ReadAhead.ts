@@ -18,7 +18,7 @@ const threadsMax = 3
  * connection that met an error is not used again. What it reads is for the system's cache, its own may be small. The texts are those of src/store/ReadAhead.ts, some twenty.
  */
 const commands = `
-const { readSync } = require("node:fs")
+const { closeSync, openSync, readSync } = require("node:fs")
 const { descriptor } = workerData
 let db
 let prepared = new Map()
@@ -38,6 +38,18 @@ const free = (count) => {
     page = head.readUInt32BE(0)
   }
 }
+const pieces = Buffer.alloc(262_144)
+/* Unlike the database's, this file has no locks that closing it would take away. */
+const log = (bytes) => {
+  const opened = openSync(file + "-wal", "r")
+  try {
+    for (let at = 0; at < bytes; at += pieces.length) {
+      if (readSync(opened, pieces, 0, pieces.length, at) < pieces.length) return
+    }
+  } finally {
+    closeSync(opened)
+  }
+}
 const commands = {
   read(looks) {
     if (db === undefined) {
@@ -45,9 +57,10 @@ const commands = {
       db.pragma("cache_size = -1024")
     }
     try {
-      for (const { freePages, sql, values } of looks) {
-        if (freePages === undefined) statement(sql).get(...values)
-        else free(freePages)
+      for (const { freePages, logBytes, sql, values } of looks) {
+        if (sql !== undefined) statement(sql).get(...values)
+        else if (freePages !== undefined) free(freePages)
+        else log(logBytes)
       }
     } catch (cause) {
       prepared = new Map()

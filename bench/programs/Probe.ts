@@ -42,6 +42,9 @@ process.on("message", () => {
   long = []
   loop.reset()
   process.send?.(found)
+  // The answer is this probe's own work.
+  lookedAt = machineMs()
+  before = spent()
 })
 // The service ends when it is told to, whether its parent listens or not.
 process.channel?.unref()

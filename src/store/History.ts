@@ -117,6 +117,11 @@ export class HistoryStore extends Context.Tag("store/History")<
     readonly chunk: (tier: Tier, chunkId: number) => ChunkRow | undefined
     /** Start of the first chunk behind an id. */
     readonly firstAfter: (tier: Tier, id: NodeId, afterId: number) => number | undefined
+    /**
+     * Looks at the rows and pages that the next chunk of a node changes, so that SQLite has them when it is committed:
+     * by then the system may have given away what was brought into memory for it.
+     */
+    readonly touch: (tier: Tier, id: NodeId) => void
     readonly layout: (id: number) => string | undefined
     /** The oldest chunks of a tier, whosever they are. */
     readonly oldest: (tier: Tier, limit: number) => ReadonlyArray<OldestRow>
@@ -142,6 +147,7 @@ const tierStatements = (db: Sqlite.Database, tier: Tier) => {
       `SELECT id, start_at AS startAt FROM ${table} INDEXED BY ${table}_by_node WHERE node_id = ? AND id > ? ORDER BY id LIMIT ?`
     ),
     chunk: db.prepare(`SELECT ${columns} FROM ${table} WHERE id = ?`),
+    lastStart: db.prepare(`SELECT max(start_at) FROM ${table} INDEXED BY ${table}_by_node WHERE node_id = ?`),
     firstAfter: db.prepare(`SELECT min(start_at) AS startAt FROM ${table} WHERE node_id = ? AND id > ?`),
     oldest: db.prepare(
       `SELECT id, node_id AS nodeId, end_at AS endAt, length(bytes) AS size FROM ${table} ORDER BY id LIMIT ?`
@@ -280,6 +286,10 @@ const make = Effect.gen(function* () {
     chunk,
     firstAfter: (tier, id, afterId) =>
       (on()[tier].firstAfter.get(id, afterId) as { startAt: number | null }).startAt ?? undefined,
+    touch: (tier, id) => {
+      on()[tier].lastStart.get(id)
+      on().sealedDetails.get(id)
+    },
     layout: (id) => (on().layout.get(id) as { series: string } | undefined)?.series,
     oldest: (tier, limit) => on()[tier].oldest.all(limit) as Array<OldestRow>,
     sizes: () => on().sizes.all() as Array<TierSize>,

@@ -5,8 +5,16 @@ import { type FoldedTier, nextTier, type Tier } from "../core/Tier.ts"
 import { reachMs } from "./History.ts"
 import type { TrimWrite } from "./Journal.ts"
 
-/** Something to read: pages of rows, or of the list of free pages. */
-export type Look = RowLook | FreeLook
+/** Something to read: pages of rows, of the list of free pages, or of the log. */
+export type Look = RowLook | FreeLook | LogLook
+
+/**
+ * The log's first bytes. It is written over and over from its beginning, in pieces that are no whole blocks of the disk:
+ * where a block is not in memory any more, the system reads it before a commit goes on.
+ */
+export interface LogLook {
+  readonly logBytes: number
+}
 
 /**
  * Pages of the list of free pages, from its head on, each of which tells of a thousand: whoever adds rows takes free
@@ -67,6 +75,12 @@ export const commitAhead = (from: NodeId, to: NodeId): ReadonlyArray<Look> => [
   },
   { sql: `SELECT ${all("details")} FROM history_marks WHERE node_id BETWEEN ? AND ?`, values: [from, to] }
 ]
+
+/** Where the next facts of nodes with ids in [from, to] will stand: at the end of each of their interfaces. */
+export const factsEndAhead = (from: NodeId, to: NodeId): Look => ({
+  sql: "SELECT count((SELECT max(bucket) FROM traffic_facts WHERE iface_id = i.id)) FROM traffic_ifaces i WHERE i.node_id BETWEEN ? AND ?",
+  values: [from, to]
+})
 
 /** What it takes to fold a node's chunks behind an id that start before an instant. */
 export const foldAhead = (from: FoldedTier, id: NodeId, afterId: number, before: number): ReadonlyArray<Look> => [

@@ -1,7 +1,9 @@
 // Long computations beside an event loop: each gives way, and no two of them work in the same turn.
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
+import type { Lane } from "../../runtime/ReadAhead.ts"
 import { inSlices } from "../../runtime/Slices.ts"
+import type { Look } from "../../src/store/ReadAhead.ts"
 import { work } from "../support/Work.ts"
 
 /** Counts the turns of the event loop while it is asked to. */
@@ -26,6 +28,28 @@ function* steps(turns: { now: () => number }, seen: Array<number>, count: number
 }
 
 describe("work in slices", () => {
+  it.live("goes on once what it says that it will read was brought, and without anybody to bring it at once", () =>
+    Effect.gen(function* () {
+      const looks: ReadonlyArray<Look> = [{ freePages: 1 }]
+      const seen: Array<string> = []
+      function* reader() {
+        yield
+        seen.push("asks")
+        yield looks
+        seen.push("reads")
+      }
+      const begin: Lane["begin"] = (wanted, done) => {
+        seen.push(wanted === looks ? "brought" : "something else")
+        setTimeout(done, 5)
+      }
+      const bring: Lane["bring"] = (wanted) => Effect.async((resume) => begin(wanted, () => resume(Effect.void)))
+      yield* inSlices(reader(), { begin, bring })
+      expect(seen.splice(0)).toEqual(["asks", "brought", "reads"])
+      yield* inSlices(reader())
+      expect(seen).toEqual(["asks", "reads"])
+    })
+  )
+
   it.live("gives its result, and the loop a turn after every few milliseconds", () =>
     Effect.gen(function* () {
       const turns = turnsOf()

@@ -1,0 +1,294 @@
+// Threads that read before others do: what they tell when they can, when they cannot, and that they leave nothing behind.
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { execFileSync } from "node:child_process"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { dirname, join } from "node:path"
+import * as CommitPages from "../../runtime/CommitPages.ts"
+import { FiberRegister } from "../../runtime/FiberStatus.ts"
+import * as HistoryReads from "../../runtime/HistoryReads.ts"
+import { type Lane, layerWith, ReadAhead } from "../../runtime/ReadAhead.ts"
+import type { Look } from "../../src/store/ReadAhead.ts"
+import { Database, layer as sqlLayer } from "../../src/store/Sql.ts"
+import { epoch, onDisk, until } from "../support/Engine.ts"
+import { admin, elapse, inHistory, tell, written } from "../support/History.ts"
+
+const realLibrary = createRequire(import.meta.url).resolve("better-sqlite3")
+
+/** What the threads load: the real library, which does `prepare` before each statement; \`read\` holds what it prepared. */
+const libraryWith = (folder: string, prepare: string): string => {
+  const library = join(folder, "library.cjs")
+  writeFileSync(
+    library,
+    `const Real = require(${JSON.stringify(realLibrary)})
+const { appendFileSync } = require("node:fs")
+const sleep = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+module.exports = class extends Real {
+  prepare(sql) {
+    ${prepare}
+    const statement = super.prepare(sql)
+    appendFileSync(${JSON.stringify(join(folder, "read"))}, sql + "\\n")
+    return statement
+  }
+}
+`
+  )
+  return library
+}
+
+interface Room {
+  readonly file: string
+  /** Statements that the threads have prepared so far. */
+  readonly read: () => ReadonlyArray<string>
+}
+
+/** Runs the body beside threads on a database file with one table. */
+const inRoom = <A, E>(
+  body: (room: Room) => Effect.Effect<A, E, ReadAhead | Database | FiberRegister>,
+  { library, prepare = "" }: { readonly library?: string; readonly prepare?: string } = {}
+) =>
+  onDisk((file) => {
+    const log = join(dirname(file), "read")
+    const read = () => (existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : [])
+    return Effect.gen(function* () {
+      const { handle } = yield* Database
+      handle().exec("CREATE TABLE things (body BLOB)")
+      handle().exec("INSERT INTO things VALUES (zeroblob(100000))")
+      return yield* body({ file, read })
+    }).pipe(
+      Effect.provide(
+        layerWith(library ?? libraryWith(dirname(file), prepare)).pipe(
+          Layer.provideMerge(Layer.merge(FiberRegister.layer, sqlLayer(file)))
+        )
+      )
+    )
+  })
+
+const things: Look = { sql: "SELECT count(substr(body, -1)) FROM things", values: [] }
+const nothing: Look = { sql: "SELECT count(*) FROM nowhere", values: [] }
+const marked = (mark: string): Look => ({ sql: `SELECT '${mark}'`, values: [] })
+
+const status = Effect.map(FiberRegister, (register) => {
+  const find = () => register.list().find(({ name }) => name === "ReadAhead")
+  return find() as NonNullable<ReturnType<typeof find>>
+})
+
+/** How long it took until the lane told. */
+const timed = (lane: Lane, looks: ReadonlyArray<Look>) =>
+  Effect.gen(function* () {
+    const startedAt = performance.now()
+    yield* lane.bring(looks)
+    return performance.now() - startedAt
+  })
+
+describe("reading ahead", { timeout: 30_000 }, () => {
+  it.live("is told of once everything that was asked for was read", () =>
+    inRoom(({ read }) =>
+      Effect.gen(function* () {
+        const { answers, figures, upkeep } = yield* ReadAhead
+        yield* upkeep.bring([things, marked("more"), { freePages: 8 }, { logBytes: 1_000_000 }])
+        expect(read()).toEqual([things.sql, "SELECT 'more'"])
+        yield* answers.bring([things])
+        expect(read()).toEqual([things.sql, "SELECT 'more'", things.sql])
+        expect(figures).toEqual({ brought: 2, passed: 0 })
+      })
+    )
+  )
+
+  it.live("does not keep an answer waiting behind upkeep", () =>
+    inRoom(
+      () =>
+        Effect.gen(function* () {
+          const { answers, upkeep } = yield* ReadAhead
+          let isDone = false
+          upkeep.begin([marked("slow")], () => (isDone = true))
+          yield* answers.bring([things])
+          expect(isDone).toBe(false)
+          yield* until("the upkeep", () => isDone)
+        }),
+      { prepare: `if (sql.includes("slow")) sleep(1500)` }
+    )
+  )
+
+  it.live("waits for a disk that hardly answers for so long and no longer", () =>
+    inRoom(
+      () =>
+        Effect.gen(function* () {
+          const { figures, upkeep } = yield* ReadAhead
+          const took = yield* timed(upkeep, [marked("slow")])
+          expect(took).toBeGreaterThan(4900)
+          expect(took).toBeLessThan(6400)
+          expect(figures).toEqual({ brought: 0, passed: 1 })
+        }),
+      { prepare: `if (sql.includes("slow")) sleep(6500)` }
+    )
+  )
+
+  it.live("lets go on at once who comes when the thread has as much as it takes", () =>
+    inRoom(
+      () =>
+        Effect.gen(function* () {
+          const { figures, upkeep } = yield* ReadAhead
+          let done = 0
+          for (let i = 0; i < 64; i++) upkeep.begin([marked("slow")], () => void done++)
+          expect((yield* status).depth).toBe(64)
+          expect(yield* timed(upkeep, [things])).toBeLessThan(100)
+          expect([done, figures.passed]).toEqual([0, 1])
+          yield* until("the others", () => done === 64)
+          expect([figures.brought, (yield* status).depth]).toEqual([64, 0])
+        }),
+      { prepare: `if (sql.includes("slow")) sleep(700)` }
+    )
+  )
+
+  it.live("goes on after what SQLite refuses, and says what it was", () =>
+    inRoom(() =>
+      Effect.gen(function* () {
+        const { figures, upkeep } = yield* ReadAhead
+        yield* upkeep.bring([nothing])
+        expect(yield* status).toMatchObject({ last_error: expect.stringMatching("no such table: nowhere") })
+        yield* upkeep.bring([things])
+        expect(figures).toEqual({ brought: 1, passed: 1 })
+      })
+    )
+  )
+
+  it.live("starts another thread for one that ended, and does without after the third", () =>
+    inRoom(
+      ({ read }) =>
+        Effect.gen(function* () {
+          const { answers, figures, upkeep } = yield* ReadAhead
+          yield* upkeep.bring([marked("end")])
+          yield* upkeep.bring([things])
+          expect([read(), figures]).toEqual([[things.sql], { brought: 1, passed: 1 }])
+          expect(yield* status).toMatchObject({ last_error: expect.stringMatching("reads ahead ended") })
+          for (let i = 0; i < 3; i++) yield* upkeep.bring([marked("end")])
+          yield* upkeep.bring([things])
+          expect([read(), figures]).toEqual([[things.sql], { brought: 1, passed: 5 }])
+          // The other lane has its own.
+          yield* answers.bring([things])
+          expect(figures.brought).toBe(2)
+        }),
+      { prepare: `if (sql.includes("end")) process.exit(3)` }
+    )
+  )
+
+  it.live("that can never begin holds up nobody", () =>
+    inRoom(
+      () =>
+        Effect.gen(function* () {
+          const { figures, upkeep } = yield* ReadAhead
+          for (let i = 0; i < 5; i++) expect(yield* timed(upkeep, [things])).toBeLessThan(3000)
+          expect(figures).toEqual({ brought: 0, passed: 5 })
+        }),
+      { library: "/nowhere/at-all.cjs" }
+    )
+  )
+
+  it.live("takes none of the service's locks away: another program that comes and goes leaves the log alone", () =>
+    onDisk((file) =>
+      Effect.gen(function* () {
+        yield* inFile(
+          file,
+          Effect.gen(function* () {
+            const { handle } = yield* Database
+            const { answers, upkeep } = yield* ReadAhead
+            handle().exec("CREATE TABLE things (body BLOB)")
+            yield* upkeep.bring([{ freePages: 8 }, { logBytes: 1_000_000 }, things])
+            yield* answers.bring([things])
+            handle().exec("INSERT INTO things VALUES (1)")
+            const visit = `const db = require(${JSON.stringify(realLibrary)})(${JSON.stringify(file)}); db.prepare("SELECT * FROM things").all(); db.close()`
+            execFileSync(process.execPath, ["-e", visit])
+            expect(existsSync(`${file}-wal`)).toBe(true)
+          })
+        )
+        // The service's own connection was the last one.
+        expect(existsSync(`${file}-wal`)).toBe(false)
+      })
+    )
+  )
+
+  it.live("has nothing to do for a database in memory", () =>
+    inFile(
+      ":memory:",
+      Effect.gen(function* () {
+        const { answers, upkeep } = yield* ReadAhead
+        let done = 0
+        answers.begin([nothing], () => void done++)
+        upkeep.begin([nothing], () => void done++)
+        expect(done).toBe(2)
+      })
+    )
+  )
+})
+
+const inFile = <A, E>(file: string, body: Effect.Effect<A, E, ReadAhead | Database>) =>
+  Effect.provide(
+    body,
+    layerWith(realLibrary).pipe(Layer.provideMerge(Layer.merge(FiberRegister.layer, sqlLayer(file))))
+  )
+
+/** Lanes that write down what is asked of them, and tell at once. */
+const recording = () => {
+  const asked: Array<ReadonlyArray<Look>> = []
+  const lane: Lane = {
+    begin: (looks, done) => {
+      asked.push(looks)
+      done()
+    },
+    bring: (looks) => Effect.sync(() => void asked.push(looks))
+  }
+  const service = ReadAhead.of({ answers: lane, upkeep: lane, figures: { brought: 0, passed: 0 } })
+  const texts = () => asked.flat().map((look) => ("sql" in look ? look.sql : JSON.stringify(look)))
+  return { asked, texts, layer: Layer.succeed(ReadAhead, service) }
+}
+
+describe("what commits write over", { timeout: 30_000 }, () => {
+  it.live("is looked at every ten seconds, and the ends of the ledger before a bucket of it ends", () =>
+    Effect.gen(function* () {
+      const { layer, texts } = recording()
+      const about = (what: string) => texts().filter((text) => text.includes(what)).length
+      yield* inHistory(
+        Effect.gen(function* () {
+          yield* elapse(1000)
+          const kinds = ["freePages", "logBytes", "checkpoints", "history_marks"]
+          expect(kinds.map(about)).toEqual([1, 1, 1, 1])
+          expect([epoch % 300_000, about("traffic_facts")]).toEqual([0, 0])
+          yield* elapse(250_000, 1000)
+          expect(about("traffic_facts")).toBe(0)
+          yield* elapse(60_000, 1000)
+          expect(about("traffic_facts")).toBe(2)
+          expect(about("checkpoints")).toBeGreaterThan(30)
+        }).pipe(Effect.provide(CommitPages.layer.pipe(Layer.provide(layer))))
+      )
+    })
+  )
+})
+
+describe("an answer about history", { timeout: 30_000 }, () => {
+  it.live("is read ahead once for all the charts of a page, and again for another range", () =>
+    Effect.gen(function* () {
+      const { asked, layer, texts } = recording()
+      yield* inHistory(
+        Effect.gen(function* () {
+          for (let i = 0; i < 3; i++) {
+            yield* tell(1, { cpu: 0.5 }, [])
+            yield* elapse(3000)
+          }
+          yield* written
+          const reads = yield* HistoryReads.HistoryReads
+          const chart = (metric: string, range: string) => reads.history(admin, { server_id: "1", metric, range })
+          const first = yield* chart("cpu.usage_ratio", "1h")
+          expect(first.points.length).toBeGreaterThan(0)
+          yield* chart("cpu.load1", "1h")
+          expect(asked.length).toBe(1)
+          expect(texts().some((text) => text.includes("history_raw"))).toBe(true)
+          expect(texts().some((text) => text.includes("FROM journal"))).toBe(true)
+          yield* chart("cpu.load1", "24h")
+          expect(asked.length).toBe(2)
+        }).pipe(Effect.provide(HistoryReads.layer.pipe(Layer.provide(layer))))
+      )
+    })
+  )
+})
