@@ -1,6 +1,6 @@
 // What is read ahead: every statement fits the tables, and finds its rows without looking at others.
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { NodeId } from "../../schema/Ids.ts"
 import { tierNames } from "../../src/core/Tier.ts"
 import {
@@ -43,6 +43,7 @@ const everyLook: ReadonlyArray<Look> = [
   factsAhead(1, 0, 86_400_000)
 ]
 
+const tables = Layer.provide(database(), quiet)
 const statements = everyLook.flatMap((look) => ("sql" in look ? [look] : []))
 
 describe("what is read ahead", () => {
@@ -51,7 +52,7 @@ describe("what is read ahead", () => {
       const { handle } = yield* Database
       for (const { sql, values } of statements) expect(handle().prepare(sql).raw().all(values)).toHaveLength(1)
       expect(statements.length).toBe(everyLook.length)
-    }).pipe(Effect.provide(database()), Effect.provide(quiet))
+    }).pipe(Effect.provide(tables))
   )
 
   it.effect("is found by keys: no statement walks through a table from its beginning", () =>
@@ -64,6 +65,6 @@ describe("what is read ahead", () => {
       })
       // The oldest are the first rows, and no more of them than asked for.
       expect(walks.filter((walk) => !walk.includes("ORDER BY id LIMIT ?"))).toEqual([])
-    }).pipe(Effect.provide(database()), Effect.provide(quiet))
+    }).pipe(Effect.provide(tables))
   )
 })
