@@ -169,6 +169,23 @@ describe("several tabs", () => {
     expect(tabs.map(({ auth }) => auth.token)).toEqual(["token-1", "token-1", "token-1"])
   })
 
+  it("ask for nothing when the refused token was replaced by another tab meanwhile", async () => {
+    let made = 0
+    const { calls, open } = browser(() => grant(`token-${++made}`, 15 * minute))
+    const [one, two] = [open(), open()]
+    await one.auth.login("x", "session")
+    await settle()
+    const used = two.auth.token
+    await one.auth.refresh()
+    await settle()
+
+    // The refusal of what the second tab asked for with the first token comes only now.
+    expect([used, await two.auth.renew(used), two.auth.token]).toEqual(["token-1", "refreshed", "token-2"])
+    expect(calls).toHaveLength(2)
+    expect(await two.auth.renew("token-2")).toBe("refreshed")
+    expect(calls).toHaveLength(3)
+  })
+
   it("sign out together", async () => {
     const { open } = browser(() => grant("a", 15 * minute))
     const [one, two] = [open(), open()]

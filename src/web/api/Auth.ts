@@ -90,6 +90,11 @@ export class Auth {
     return this.#flight
   }
 
+  /** The same for whoever was refused with this token: another tab may have brought a new one meanwhile. */
+  async renew(used: string | null): Promise<Refreshed> {
+    return this.#token !== null && this.#token !== used ? "refreshed" : this.refresh()
+  }
+
   /** For a tab that slept through its timer. */
   async refreshIfDue(): Promise<void> {
     if (this.#token !== null && this.#ports.nowMs() >= this.#endsAtMs - aheadMs) await this.refresh()

@@ -54,15 +54,16 @@ export class Client {
   }
 
   async #answered(method: string, path: string, options: CallOptions): Promise<Response> {
+    const { token } = this.#auth
     const first = await this.#send(method, path, options)
-    const response = first.status === 401 ? await this.#again(method, path, options, first) : first
+    const response = first.status === 401 ? await this.#again(method, path, options, first, token) : first
     if (!response.ok && response.status !== 304) throw await failureOfResponse(response)
     return response
   }
 
   /** The refused answer stands when the session could be neither renewed nor found to be over. */
-  async #again(method: string, path: string, options: CallOptions, refused: Response): Promise<Response> {
-    const outcome = await this.#auth.refresh()
+  async #again(method: string, path: string, options: CallOptions, refused: Response, used: string | null) {
+    const outcome = await this.#auth.renew(used)
     if (outcome === "failed") return refused
     const second = outcome === "refreshed" ? await this.#send(method, path, options) : refused
     if (second.status === 401) this.#onExpired()

@@ -36,6 +36,7 @@ class Feed {
 
   async #load(signal: AbortSignal, mayRepeat: boolean): Promise<number> {
     const { seq } = this.fleet
+    const { token } = session
     const answer = await session.client.call("GET", `/api/front/live${seq === null ? "" : `?since=${seq}`}`, {
       signal,
       etag: seq === null ? null : this.#etag
@@ -47,7 +48,7 @@ class Feed {
     }
     const frame = answer.body as LiveFrame
     if (frame.viewer === "guest" && session.isAdmin) {
-      if (mayRepeat && (await session.recover())) return this.#load(signal, false)
+      if (mayRepeat && (await session.recover(token))) return this.#load(signal, false)
       if (session.isAdmin && !mayRepeat) session.expire()
       return this.#pollMs
     }

@@ -36,6 +36,10 @@ class Session {
   /** Settles when the viewer is known. */
   ready: Promise<void> = Promise.resolve()
 
+  get token(): string | null {
+    return this.#auth.token
+  }
+
   start(): void {
     this.#channel?.addEventListener("message", (event) => this.#auth.hear(event.data))
     document.addEventListener("visibilitychange", () => {
@@ -55,11 +59,11 @@ class Session {
   }
 
   /**
-   * For reads that answer a bad token with the guest's view instead of 401: true when a new token was had
+   * For reads that answer a bad token with the guest's view instead of 401, as was `used`: true when a new token was had
    * and the read is worth repeating; otherwise the guest's view stands.
    */
-  async recover(): Promise<boolean> {
-    const outcome = await this.#auth.refresh()
+  async recover(used: string | null): Promise<boolean> {
+    const outcome = await this.#auth.renew(used)
     if (outcome === "refused") this.isExpired = true
     return outcome === "refreshed"
   }

@@ -25,6 +25,7 @@ export class NodeFeed {
   }
 
   async #load(signal: AbortSignal, mayRepeat: boolean): Promise<number> {
+    const { token } = session
     const asked = session.client.call("GET", `/api/front/metrics?ids=${this.id}`, { signal, etag: this.#etag })
     // Both at once, but not for a node that may turn out to be nobody's business.
     const early = this.status === "found" ? this.#recent(signal) : null
@@ -34,7 +35,7 @@ export class NodeFeed {
     if (metrics.status !== 304) {
       const [snapshot] = metrics.body as ReadonlyArray<Snapshot>
       // A token that is no longer good gets the guest's view, where a hidden node does not exist.
-      if (snapshot === undefined && session.isAdmin && mayRepeat && (await session.recover()))
+      if (snapshot === undefined && session.isAdmin && mayRepeat && (await session.recover(token)))
         return this.#load(signal, false)
       this.#etag = metrics.headers.get("etag")
       this.snapshot = snapshot ?? null

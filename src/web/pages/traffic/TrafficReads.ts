@@ -15,10 +15,11 @@ export const readTraffic = async <A>(kind: string, params: Params, signal: Abort
     link.syncHeader(answer.headers)
     return answer.body as A
   }
+  const { token } = session
   try {
     return await ask()
   } catch (thrown) {
-    if (failureOf(thrown).status === 403 && session.isAdmin && (await session.recover())) return ask()
+    if (failureOf(thrown).status === 403 && session.isAdmin && (await session.recover(token))) return ask()
     throw thrown
   }
 }
