@@ -56,7 +56,7 @@ export class Telling {
     if (!this.isUnderWay && this.next === undefined) this.some()
   }
 
-  /** As many as a turn has time for, in order; the others in the next ones. */
+  /** As many as there is time for, in order; the others when the turn's sockets are done, and in the turns after it. */
   private readonly some = (): void => {
     this.next = undefined
     this.until(performance.now() + portionMs(tellMs, tellLeastMs))
@@ -73,13 +73,14 @@ export class Telling {
   private until(endMs: number): void {
     this.isUnderWay = true
     for (let first = this.groups[0]; first !== undefined; first = this.groups[0]) {
-      if (!this.tell(first, endMs)) break
-      this.groups.shift()
+      const isInTime = this.tell(first, endMs)
+      if (first.told === first.waiting.length) this.groups.shift()
+      if (!isInTime) break
     }
     this.isUnderWay = false
   }
 
-  /** Everybody in the group, whatever one of them throws; false when the time was over before the last. */
+  /** Everybody in the group, whatever one of them throws; false when the time is over, be it with the last of them. */
   private tell(group: Group, endMs: number): boolean {
     const { isOnDisk, waiting } = group
     while (group.told < waiting.length) {
@@ -93,7 +94,7 @@ export class Telling {
       } catch (cause) {
         this.blame(cause)
       }
-      if (performance.now() >= endMs) return group.told === waiting.length
+      if (performance.now() >= endMs) return false
     }
     return true
   }
