@@ -21,18 +21,18 @@ const bucketEndMs = 2 * everyMs
 
 const make = Effect.gen(function* () {
   const supervisor = yield* NodeSupervisor
-  const { upkeep } = yield* ReadAhead
+  const ahead = yield* ReadAhead
   const watch = (yield* FiberRegister).register("CommitPages", () => 0, 0)
   const round = Effect.gen(function* () {
-    yield* upkeep.bring([{ freePages }, { logBytes: logBytesKept }])
+    yield* ahead.bring([{ freePages }, { logBytes: logBytesKept }])
     const isBucketEnding = bucketMs - ((yield* Clock.currentTimeMillis) % bucketMs) <= bucketEndMs
     const ids = Array.from(supervisor.all(), ({ id }) => id).sort((a, b) => a - b)
     for (let at = 0; at < ids.length; at += nodesAtOnce) {
       const few = ids.slice(at, at + nodesAtOnce)
       const [first, last] = [few[0], few[few.length - 1]]
       if (first === undefined || last === undefined) return
-      yield* upkeep.bring(commitAhead(first, last))
-      if (isBucketEnding) yield* upkeep.bring([factsEndAhead(first, last)])
+      yield* ahead.bring(commitAhead(first, last))
+      if (isBucketEnding) yield* ahead.bring([factsEndAhead(first, last)])
     }
   })
   const rounds = Effect.repeat(round, Schedule.spaced(everyMs))

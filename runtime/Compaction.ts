@@ -1,7 +1,7 @@
 // The two steps of compaction for one node, without a fiber: seal journal rows into a chunk, fold chunks into a tier.
 import type { Context } from "effect"
 import { type Buckets, encodingRaw, encodingTier, RawReader, TierReader } from "../src/core/Chunk.ts"
-import type { Changes, Details } from "../src/core/Details.ts"
+import type { Details } from "../src/core/Details.ts"
 import { Sealing } from "../src/core/Sealing.ts"
 import { seriesFrom, seriesText } from "../src/core/Series.ts"
 import {
@@ -15,14 +15,16 @@ import {
   type TierPart,
   tiers
 } from "../src/core/Tier.ts"
-import { decode } from "../src/core/VectorCode.ts"
-import type { ChunkRow, ChunkWrite, FoldWrite, HistoryStore, SealWrite } from "../src/store/History.ts"
-import type { JournalStore, TailRow } from "../src/store/Journal.ts"
+import type { ChunkWrite, FoldWrite, HistoryStore, SealWrite } from "../src/store/History.ts"
+import type { ChunkRow } from "../src/store/HistoryReader.ts"
+import type { JournalStore } from "../src/store/Journal.ts"
+import type { TailRow } from "../src/store/JournalStatements.ts"
 import { foldAhead, type Look, sealAhead } from "../src/store/ReadAhead.ts"
 import type { NodeActor } from "./NodeActor.ts"
 import type { NodeId } from "../schema/Ids.ts"
 import type { HistoryMarks, Mark } from "./HistoryMarks.ts"
 import type { Give } from "./Slices.ts"
+import { addRow } from "./TailRows.ts"
 
 /** Rows of a chunk at most; a node with as many is sealed whatever the time, also when the clock was set back. */
 export const sealRowsMax = 256
@@ -47,16 +49,6 @@ export interface Seal {
 
 const parsed = (text: string | undefined): Details | undefined =>
   text === undefined ? undefined : ((JSON.parse(text) as Details | null) ?? undefined)
-
-/** Adds a journal row; false when it cannot be read: it is lost to history, not to the node. */
-export const addRow = (sealing: Sealing, row: TailRow, read: (vector: Buffer) => Float64Array = decode): boolean => {
-  try {
-    const changes = row.details === null ? undefined : (JSON.parse(row.details) as Changes)
-    return sealing.add({ receivedAt: row.receivedAt, vector: read(row.vector), changes })
-  } catch {
-    return false
-  }
-}
 
 /** Rows of the journal by these numbers, as far as they are there. */
 function* rowsOf({ journal }: Shelves, seqs: ReadonlyArray<number>): Generator<void, Map<number, TailRow>> {
@@ -105,7 +97,7 @@ export function* sealOf(shelves: Shelves, actor: NodeActor, before: number): Gen
   const values = chunk.times.length * series.length
   if (startAt === undefined) return { taken: read, lost, values, write: sealed }
   const bytes = yield* encodingRaw(chunk)
-  shelves.history.touch("raw", actor.id)
+  shelves.history.reader.touch("raw", actor.id)
   const written: ChunkWrite = { tier: "raw", startAt, endAt: sealing.lastAt + 1, series: seriesText(series), bytes }
   return { taken: read, lost, values, write: { ...sealed, chunk: written } }
 }
@@ -152,7 +144,7 @@ const isReadable = (row: ChunkRow): row is Readable => row.bytes !== undefined
 const rawPart = ({ history }: Shelves, row: Readable): RawPart => {
   const reader = new RawReader(row.bytes)
   return {
-    series: seriesFrom(history.layout(row.layoutId) ?? "[]"),
+    series: seriesFrom(history.reader.layout(row.layoutId) ?? "[]"),
     times: reader.times(),
     column: (index) => reader.column(index)
   }
@@ -160,7 +152,7 @@ const rawPart = ({ history }: Shelves, row: Readable): RawPart => {
 const tierPart = ({ history }: Shelves, row: Readable): TierPart => {
   const reader = new TierReader(row.bytes)
   return {
-    series: seriesFrom(history.layout(row.layoutId) ?? "[]"),
+    series: seriesFrom(history.reader.layout(row.layoutId) ?? "[]"),
     times: reader.times(),
     rows: reader.rows(),
     buckets: (index) => reader.series(index)
@@ -212,12 +204,12 @@ function* joined(rows: ReadonlyArray<ChunkRow>, parts: ReadonlyArray<RawPart>): 
  */
 function* stretchOf({ history }: Shelves, id: NodeId, mark: Mark, from: FoldedTier) {
   const { chunkMs } = tiers[nextTier[from]]
-  const places = history.placesAfter(from, id, mark.folded[from], foldPartsMax)
+  const places = history.reader.placesAfter(from, id, mark.folded[from], foldPartsMax)
   const rows: Array<ChunkRow> = []
   for (const place of places) {
     if (stretchStart(id, chunkMs, place.startAt) !== stretchStart(id, chunkMs, places[0]?.startAt ?? 0)) break
     yield
-    const row = history.chunk(from, place.id)
+    const row = history.reader.chunk(from, place.id)
     if (row !== undefined) rows.push(row)
   }
   return rows
@@ -249,7 +241,7 @@ export function* foldOf(shelves: Shelves, id: NodeId, mark: Mark, from: FoldedTi
   const damaged = rows.length - parts.length
   if (times.length === 0) return { damaged, write: { ...write, chunk: undefined, joined: undefined } }
   const bytes = yield* encodingTier({ times, rows: counts, series })
-  shelves.history.touch(to, id)
+  shelves.history.reader.touch(to, id)
   const startAt = times[0] as number
   const endAt = (times[times.length - 1] as number) + widthMs
   const chunk = { tier: to, startAt, endAt, series: seriesText(all.series), bytes }

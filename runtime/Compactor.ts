@@ -23,7 +23,7 @@ import { Journal } from "./Journal.ts"
 import type { NodeActor } from "./NodeActor.ts"
 import { NodeSupervisor } from "./NodeSupervisor.ts"
 import { pause } from "./Pause.ts"
-import { type Lane, ReadAhead } from "./ReadAhead.ts"
+import { type Ahead, ReadAhead } from "./ReadAhead.ts"
 import { type Give, inSlices } from "./Slices.ts"
 
 const every = Schedule.spaced("1 second")
@@ -52,7 +52,7 @@ export class Compactor extends Context.Tag("runtime/Compactor")<
 interface Tools extends Shelves {
   readonly writer: Context.Tag.Service<typeof Journal>
   readonly supervisor: Context.Tag.Service<typeof NodeSupervisor>
-  readonly ahead: Lane
+  readonly ahead: Ahead
   readonly watch: Watch
 }
 
@@ -155,20 +155,22 @@ type Job = () => Generator<Give, unknown>
 /** A fleet's nodes are looked through in milliseconds; so many of them between two looks at the time. */
 const nodesAtOnce = 32
 
-/** What it takes to find out which chunks wait, of as many nodes as one round looks up. */
-const unknownOf = ({ marks, supervisor }: Tools): ReadonlyArray<Look> => {
+/** Says what it takes to find out which chunks wait, of as many nodes as one round looks up. */
+function* unknown({ marks, supervisor }: Tools): Generator<Give, void> {
   const looks: Array<Look> = []
+  let looked = 0
   for (const { id } of supervisor.all()) {
+    if (++looked % nodesAtOnce === 0) yield
     const { waiting } = marks.of(id)
     for (const from of foldedTiers) if (waiting[from] === undefined) looks.push(placesAhead(from, id))
     if (looks.length >= lookupsMax) break
   }
-  return looks
+  yield looks
 }
 
 /** What is due now, seals first: rows that are not sealed hold up the journal, chunks hold up nothing. */
 function* dueJobs(tools: Tools, now: number): Generator<Give, ReadonlyArray<Job>> {
-  yield unknownOf(tools)
+  yield* unknown(tools)
   const seals: Array<Job> = []
   const folds: Array<Job> = []
   let lookups = 0
@@ -214,7 +216,7 @@ const make = Effect.gen(function* () {
     history: yield* HistoryStore,
     marks: yield* HistoryMarks,
     supervisor: yield* NodeSupervisor,
-    ahead: (yield* ReadAhead).upkeep,
+    ahead: yield* ReadAhead,
     watch: register.register("Compactor", () => figures.behind, 0)
   }
   const round = Effect.gen(function* () {

@@ -4,23 +4,28 @@ import { Forbidden, InvalidRequest, NotFound, type StorageUnavailable } from "..
 import type { HistoryAnswer, OnlineAnswer } from "../schema/History.ts"
 import { NodeId } from "../schema/Ids.ts"
 import type { Viewer } from "../schema/Session.ts"
-import { type HistoryParams, historyQuery, isWrong, type Reach, serverIdOf } from "../src/core/HistoryQuery.ts"
-import { historyText } from "../src/core/HistoryText.ts"
-import { isoSeconds, onlinePoints, onlineRangeOf, onlineSpan } from "../src/core/Online.ts"
+import {
+  type HistoryParams,
+  type HistoryQuery,
+  historyQuery,
+  isWrong,
+  type Reach,
+  serverIdOf
+} from "../src/core/HistoryQuery.ts"
+import { onlinePoints, onlineRangeOf, onlineSpan, type Span } from "../src/core/Online.ts"
+import type { Tier } from "../src/core/Tier.ts"
 import { canRead } from "../src/core/Visibility.ts"
-import { HistoryStore } from "../src/store/History.ts"
-import { JournalStore } from "../src/store/Journal.ts"
 import { Settings } from "../src/store/Settings.ts"
 import { AppConfig } from "./Config.ts"
-import { HistoryAhead, type Scope } from "./HistoryAhead.ts"
-import { type Gathered, gathering, inTurns, receiving, type Tools } from "./HistoryGathering.ts"
+import { type Done, HistoryDesk } from "./HistoryDesk.ts"
+import type { ChartAnswer, CountAnswer } from "./HistoryGathering.ts"
+import type { HistoryLimits } from "./HistoryLimits.ts"
 import { HistoryMarks } from "./HistoryMarks.ts"
 import { NodeRoster } from "./NodeRoster.ts"
 import { NodeSupervisor } from "./NodeSupervisor.ts"
-import { ReadAhead } from "./ReadAhead.ts"
 import { ServiceRuns } from "./ServiceRuns.ts"
-import { TailRows } from "./TailRows.ts"
 
+type Supervisor = Context.Tag.Service<typeof NodeSupervisor>
 type Roster = Context.Tag.Service<typeof NodeRoster>
 type Refusal = InvalidRequest | Forbidden | NotFound | StorageUnavailable
 
@@ -43,13 +48,6 @@ export class HistoryReads extends Context.Tag("runtime/HistoryReads")<
   }
 >() {}
 
-const answerOf = ({ head, points }: Gathered): HistoryAnswer => {
-  const found: Array<{ ts: string; value: number }> = []
-  points.each(head.agg, (startMs, value) => found.push({ ts: isoSeconds(startMs), value }))
-  return { ...head, points: found }
-}
-const textOf = ({ head, points }: Gathered): string => historyText(head, points)
-
 const hidden = () => new Forbidden({ message: "this node's figures are not public" })
 
 /** The node, if this viewer may read it. `isOpen` is what the guests' access mode says. */
@@ -60,66 +58,87 @@ const readableNode = (roster: Roster, viewer: Viewer, serverId: number, isOpen: 
   return Either.left(viewer._tag === "Guest" ? hidden() : new NotFound({ message: `node ${serverId} does not exist` }))
 }
 
-/** In portions, without the fiber's own work in between, once its pages are in memory. */
-const read = <A>(ahead: HistoryAhead, scope: Scope, begin: () => Generator<void, A>): Effect.Effect<A> =>
-  Effect.andThen(
-    ahead.bring(scope),
-    Effect.async<A>((resume) => {
-      // What is thrown is a defect, which whoever answers turns into words.
-      const leave = inTurns(begin, resume)
-      return Effect.sync(leave)
-    })
+/** Names under which the asked device may stand: a volume is also known by the mount point that Static tells. */
+const namesFor = (supervisor: Supervisor, id: NodeId, device: string): ReadonlyArray<string> => {
+  if (device === "") return []
+  const volumes = supervisor.view(id)?.statics?.body.disk?.logical ?? []
+  const mounted = volumes.filter(
+    (volume) => volume.mountpoint === device || Object.hasOwn(volume.mountpoints ?? {}, device)
   )
+  return [device, ...mounted.flatMap(({ name, ref }) => [ref ?? "", name]).filter((name) => name !== "")]
+}
 
-/** The text without a fiber, where nothing has to be waited for and nothing is refused. */
-const makeOffer =
-  (tools: Tools, ahead: HistoryAhead, roster: Roster, reach: Reach, clock: Clock.Clock) =>
-  (viewer: Viewer, params: HistoryParams, done: (text: string | undefined) => void): boolean => {
-    // Whether guests may look at all is in the database.
-    if (viewer._tag === "Guest") return false
-    const query = historyQuery(params, clock.unsafeCurrentTimeMillis(), reach)
-    if (isWrong(query) || !tools.marks.isReady()) return false
-    const id = readableNode(roster, viewer, query.serverId, true)
-    if (Either.isLeft(id)) return false
-    const begin = function* () {
-      return textOf(yield* gathering(tools, id.right, query))
-    }
-    ahead.begin({ id: id.right, tier: query.tier, span: query }, () => {
-      // Where the database is in trouble, whoever asks again by the long way is told so.
-      inTurns(begin, (result) => done(Exit.isSuccess(result) ? result.value : undefined))
-    })
-    return true
-  }
+/** What questions are put together from. */
+interface Tools {
+  readonly desk: Context.Tag.Service<typeof HistoryDesk>
+  readonly marks: Context.Tag.Service<typeof HistoryMarks>
+  readonly supervisor: Supervisor
+}
+
+/** The list changes with the next report; what is asked of it is of this moment. */
+const unsealedOf = ({ supervisor }: Tools, id: NodeId): ReadonlyArray<number> => [
+  ...(supervisor.actor(id)?.unsealed ?? [])
+]
+
+const counted = <A extends { readonly damaged: number }>({ marks }: Tools, answer: A): A => {
+  marks.figures.damaged += answer.damaged
+  return answer
+}
+
+const askChart = (tools: Tools, id: NodeId, query: HistoryQuery, done: Done<ChartAnswer>): void => {
+  const devices = namesFor(tools.supervisor, id, query.device)
+  tools.desk.chart({ id, query, devices, unsealed: unsealedOf(tools, id) }, (result) =>
+    done(Exit.map(result, (answer) => counted(tools, answer)))
+  )
+}
+
+/** How many reports came in each part of the span. */
+const askCount = (tools: Tools, id: NodeId, tier: Tier, span: Span) =>
+  // What is thrown is a defect, which whoever answers turns into words.
+  Effect.async<CountAnswer, StorageUnavailable>((resume) =>
+    tools.desk.count({ id, tier, span, unsealed: unsealedOf(tools, id) }, resume)
+  ).pipe(Effect.map((answer) => counted(tools, answer).counts))
+
+const reachOf = ({ hour, minute, quarter, raw }: HistoryLimits): Reach => ({
+  raw: raw.keepMs,
+  minute: minute.keepMs,
+  quarter: quarter.keepMs,
+  hour: hour.keepMs
+})
 
 const make = Effect.gen(function* () {
   const settings = yield* Settings
   const runs = yield* ServiceRuns
   const { history: limits } = yield* AppConfig
   const roster = yield* NodeRoster
-  const tools: Tools = {
-    tails: new TailRows(yield* JournalStore),
-    store: yield* HistoryStore,
-    marks: yield* HistoryMarks,
-    supervisor: yield* NodeSupervisor,
-    layouts: new Map()
-  }
-  const ahead = new HistoryAhead(tools, (yield* ReadAhead).answers)
-  const reach: Reach = {
-    raw: limits.raw.keepMs,
-    minute: limits.minute.keepMs,
-    quarter: limits.quarter.keepMs,
-    hour: limits.hour.keepMs
-  }
+  const clock = yield* Effect.clock
+  const tools: Tools = { desk: yield* HistoryDesk, marks: yield* HistoryMarks, supervisor: yield* NodeSupervisor }
+  const reach = reachOf(limits)
 
-  const reading = (viewer: Viewer, params: HistoryParams) =>
+  const text = (viewer: Viewer, params: HistoryParams) =>
     Effect.gen(function* () {
       const query = historyQuery(params, yield* Clock.currentTimeMillis, reach)
       if (isWrong(query)) return yield* new InvalidRequest({ message: query.wrong })
       const isOpen = viewer._tag === "Admin" || (yield* settings.historyAccess) === "by_node"
       const id = yield* readableNode(roster, viewer, query.serverId, isOpen)
       yield* tools.marks.ready
-      return yield* read(ahead, { id, tier: query.tier, span: query }, () => gathering(tools, id, query))
+      const answer = yield* Effect.async<ChartAnswer, StorageUnavailable>((resume) =>
+        askChart(tools, id, query, resume)
+      )
+      return answer.text
     })
+
+  const offer = (viewer: Viewer, params: HistoryParams, done: (text: string | undefined) => void): boolean => {
+    // Whether guests may look at all is in the database.
+    if (viewer._tag === "Guest") return false
+    const query = historyQuery(params, clock.unsafeCurrentTimeMillis(), reach)
+    if (isWrong(query) || !tools.marks.isReady()) return false
+    const id = readableNode(roster, viewer, query.serverId, true)
+    if (Either.isLeft(id)) return false
+    // Where the database is in trouble, whoever asks again by the long way is told so.
+    askChart(tools, id.right, query, (result) => done(Exit.isSuccess(result) ? result.value.text : undefined))
+    return true
+  }
 
   const online = (viewer: Viewer, params: { server_id?: string | undefined; range?: string | undefined }) =>
     Effect.gen(function* () {
@@ -131,9 +150,8 @@ const make = Effect.gen(function* () {
       yield* tools.marks.ready
       const span = onlineSpan(range, yield* Clock.currentTimeMillis)
       const interval = tools.supervisor.view(id)?.statics?.body.report_interval_seconds ?? 3
-      const tier = range === "24h" ? "minute" : "quarter"
       const points = onlinePoints(range, span, {
-        received: yield* read(ahead, { id, tier, span }, () => receiving(tools, id, tier, span)),
+        received: yield* askCount(tools, id, range === "24h" ? "minute" : "quarter", span),
         runs: runs.all(),
         intervalMs: interval * 1000,
         createdMs: roster.records().get(id)?.createdAt ?? 0
@@ -142,9 +160,9 @@ const make = Effect.gen(function* () {
     })
 
   return HistoryReads.of({
-    history: (viewer, params) => Effect.map(reading(viewer, params), answerOf),
-    text: (viewer, params) => Effect.map(reading(viewer, params), textOf),
-    offer: makeOffer(tools, ahead, roster, reach, yield* Effect.clock),
+    history: (viewer, params) => Effect.map(text(viewer, params), (found) => JSON.parse(found) as HistoryAnswer),
+    text,
+    offer,
     online
   })
 })

@@ -12,7 +12,7 @@ import type { TierLimit } from "./HistoryLimits.ts"
 import { HistoryMarks } from "./HistoryMarks.ts"
 import { Journal } from "./Journal.ts"
 import { NodeSupervisor } from "./NodeSupervisor.ts"
-import { type Lane, ReadAhead } from "./ReadAhead.ts"
+import { type Ahead, ReadAhead } from "./ReadAhead.ts"
 import { written } from "./Written.ts"
 
 const every = Schedule.fixed("15 seconds")
@@ -32,7 +32,7 @@ interface Tools {
   readonly marks: Context.Tag.Service<typeof HistoryMarks>
   readonly compactor: Context.Tag.Service<typeof Compactor>
   readonly supervisor: Context.Tag.Service<typeof NodeSupervisor>
-  readonly ahead: Lane
+  readonly ahead: Ahead
 }
 
 interface Choice {
@@ -103,7 +103,7 @@ const make = Effect.gen(function* () {
     marks: yield* HistoryMarks,
     compactor: yield* Compactor,
     supervisor: yield* NodeSupervisor,
-    ahead: (yield* ReadAhead).upkeep
+    ahead: yield* ReadAhead
   }
   const { figures } = tools.marks
   const watch = (yield* FiberRegister).register("HistoryRetention", () => 0, 0)

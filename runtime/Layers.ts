@@ -48,6 +48,7 @@ import { AppConfig } from "./Config.ts"
 import { CycleTotals } from "./CycleTotals.ts"
 import { FiberRegister } from "./FiberStatus.ts"
 import * as FrontBoard from "./FrontBoard.ts"
+import * as HistoryDesk from "./HistoryDesk.ts"
 import * as HistoryMarks from "./HistoryMarks.ts"
 import * as HistoryReads from "./HistoryReads.ts"
 import * as HistoryRetention from "./HistoryRetention.ts"
@@ -152,7 +153,7 @@ const auth = Layer.unwrapEffect(
 /** Journal, nodes and boards; each stands on the ones named behind it. */
 const history = Layer.mergeAll(HistoryReads.layer, HistoryRetention.layer, Retention.layer).pipe(
   Layer.provideMerge(Compactor.layer),
-  Layer.provideMerge(Layer.mergeAll(HistoryMarks.layer, ServiceRuns.layer))
+  Layer.provideMerge(Layer.mergeAll(HistoryMarks.layer, HistoryDesk.layer, ServiceRuns.layer))
 )
 
 /** Figures of the traffic ledger; all but the feed stand on what the actors commit. */

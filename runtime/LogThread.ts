@@ -38,7 +38,7 @@ const commands = {
 `
 
 /** One thread; only the checkpointer's fiber asks it. `library` is the path of better-sqlite3. */
-export class LogThread extends SqlThread<"copy" | "renew" | "close", Standing> {
+export class LogThread extends SqlThread<Record<"copy" | "renew" | "close", Standing>> {
   constructor(library: string, file: string) {
     super({ task: "copies the log", commands, library, file })
   }

@@ -2,7 +2,7 @@
 import type { NodeId } from "../schema/Ids.ts"
 import { nodeNameMax } from "../schema/Node.ts"
 import type { UpdateManifest } from "../schema/Upgrade.ts"
-import { changesIn } from "../src/core/Details.ts"
+import { changesIn } from "../src/core/DetailChanges.ts"
 import { gapLimitMs } from "../src/core/Bucket.ts"
 import { flatten } from "../src/core/Flatten.ts"
 import { type Layout, layoutOf } from "../src/core/Layout.ts"

@@ -2,7 +2,7 @@
 import type { NodeReport } from "../schema/Report.ts"
 import type { Static } from "../schema/Static.ts"
 import type { UpdateManifest } from "../schema/Upgrade.ts"
-import type { Arrival } from "../src/core/Details.ts"
+import type { Arrival } from "../src/core/DetailChanges.ts"
 
 /** Answers one agent: exactly one of the two is called, exactly once. */
 export interface Reply {

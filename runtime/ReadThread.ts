@@ -1,13 +1,14 @@
-// A thread that reads from the disk what others are about to read, until it cannot: then they go on without it.
+// A thread that reads from the disk what others are about to read; when it cannot, they go on without it.
+import { Effect } from "effect"
 import type { Look } from "../src/store/ReadAhead.ts"
+import { deadline } from "./Deadline.ts"
+import { KeptThread } from "./KeptThread.ts"
 import { SqlThread } from "./SqlThread.ts"
 
 /** Bundles of looks that a thread is asked for at once; who comes then reads by itself. */
 export const waitingMax = 64
 /** So long one waits, and then reads by itself: a disk that takes longer is in trouble, and everything shall tell so. */
 const waitMsMax = 5000
-/** Threads that end one after the other without an answer; after these it is done without. */
-const threadsMax = 3
 
 /**
  * Reads one after the other in transactions of their own: they shall not keep the log from being begun anew. A
@@ -69,13 +70,7 @@ const commands = {
 }
 `
 
-/**
- * Calls back when the pages that these looks need are in memory, or cannot be brought there: then whoever reads them
- * waits for the disk. At once where there is nothing to bring.
- */
-export type Begin = (looks: ReadonlyArray<Look>, done: () => void) => void
-
-/** What both lanes have done. */
+/** What the thread has done. */
 export interface AheadFigures {
   /** Bundles of looks that were brought. */
   brought: number
@@ -83,69 +78,38 @@ export interface AheadFigures {
   passed: number
 }
 
-interface Tools {
+export interface ReaderOptions {
   readonly file: string
   readonly descriptor: number | undefined
   /** Path of better-sqlite3, which the thread loads by itself. */
   readonly library: string
   readonly trouble: (message: string) => void
-  readonly figures: AheadFigures
 }
 
-/** One thread, started when there is something to read for the first time. */
-export class Reader {
-  thread: SqlThread<"read", void> | undefined
-  /** Threads that ended since the last answer. */
-  private lost = 0
-  waiting = 0
-  private readonly tools: Tools
+/** The thread that reads. */
+export const readThread = ({ descriptor, file, library, trouble }: ReaderOptions): KeptThread<{ read: void }> =>
+  new KeptThread<{ read: void }>({
+    start: () => new SqlThread({ task: "reads ahead", commands, library, file, data: { descriptor } }),
+    waitingMax,
+    trouble
+  })
 
-  constructor(tools: Tools) {
-    this.tools = tools
-  }
-
-  private usable(): SqlThread<"read", void> | undefined {
-    if (this.thread?.hasEnded === false) return this.thread
-    if (this.lost >= threadsMax) return undefined
-    const { descriptor, file, library } = this.tools
-    try {
-      this.thread = new SqlThread({ task: "reads ahead", commands, library, file, data: { descriptor } })
-    } catch (cause) {
-      this.lost = threadsMax
-      this.tools.trouble(`no thread can read ahead: ${String(cause)}`)
-    }
-    return this.thread
-  }
-
-  readonly begin: Begin = (looks, done) => {
-    const { figures } = this.tools
-    if (looks.length === 0) return done()
-    const thread = this.waiting < waitingMax ? this.usable() : undefined
-    let isTold = false
-    const tell = (isBrought: boolean): void => {
-      if (isTold) return
-      isTold = true
-      clearTimeout(timer)
-      figures[isBrought ? "brought" : "passed"]++
-      done()
-    }
-    const timer = setTimeout(() => tell(false), waitMsMax)
-    const isSent = thread?.send("read", looks, (outcome) => {
-      this.waiting--
-      if (outcome._tag === "Success") this.lost = 0
-      else if (outcome.cause._tag === "Fail") this.failed(outcome.cause.error)
-      tell(outcome._tag === "Success")
-    })
-    if (isSent === true) this.waiting++
-    else tell(false)
-  }
-
-  private failed({ _tag, message }: { readonly _tag: string; readonly message: string }): void {
-    // Of everything that waited for a thread the first to hear of its end counts.
-    if (_tag === "ThreadEnded" && this.thread?.hasEnded === true) {
-      this.thread = undefined
-      this.lost++
-    }
-    this.tools.trouble(message)
-  }
-}
+/** Has the thread bring it; who is refused, or waits too long, reads by himself. */
+export const bringing =
+  (thread: KeptThread<{ read: void }>, figures: AheadFigures) =>
+  (looks: ReadonlyArray<Look>): Effect.Effect<void> =>
+    looks.length === 0
+      ? Effect.void
+      : Effect.async<void>((resume) => {
+          let isTold = false
+          const tell = (isBrought: boolean): void => {
+            if (isTold) return
+            isTold = true
+            callOff()
+            figures[isBrought ? "brought" : "passed"]++
+            resume(Effect.void)
+          }
+          const callOff = deadline(waitMsMax, () => tell(false))
+          const isAsked = thread.ask("read", looks, (outcome) => tell(outcome._tag === "Success"))
+          if (!isAsked) tell(false)
+        })

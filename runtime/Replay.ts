@@ -13,7 +13,8 @@ import {
   restored,
   step as coreStep
 } from "../src/core/NodeState.ts"
-import { type CheckpointRow, JournalStore, type StaticRow, type TailRow } from "../src/store/Journal.ts"
+import { type CheckpointRow, JournalStore, type StaticRow } from "../src/store/Journal.ts"
+import type { TailRow } from "../src/store/JournalStatements.ts"
 import { makeIntern } from "../src/core/Interner.ts"
 import { decode } from "../src/core/VectorCode.ts"
 import { WindowPool } from "../src/core/Window.ts"

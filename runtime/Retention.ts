@@ -23,7 +23,7 @@ const make = Effect.gen(function* () {
   const journal = yield* Journal
   const supervisor = yield* NodeSupervisor
   const marks = yield* HistoryMarks
-  const { upkeep: ahead } = yield* ReadAhead
+  const ahead = yield* ReadAhead
   const register = yield* FiberRegister
   const watch = register.register("Retention", () => 0, 0)
 

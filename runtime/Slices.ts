@@ -1,9 +1,10 @@
 // Runs long computations in small portions, so that the event loop belongs to others in between.
 import { Effect } from "effect"
+import { channel } from "node:diagnostics_channel"
 import type { Look } from "../src/store/ReadAhead.ts"
 import { portionMs } from "./LoopTurn.ts"
 import { pause } from "./Pause.ts"
-import type { Lane } from "./ReadAhead.ts"
+import type { Ahead } from "./ReadAhead.ts"
 
 /** A computation gives way at each of its yields; what it yields it is about to read, and shall be in memory by then. */
 export type Give = void | ReadonlyArray<Look>
@@ -18,6 +19,9 @@ const oneInATurn = Effect.unsafeMakeSemaphore(1)
 /** Computations that are under way in this process, which has one loop. */
 let active = 0
 
+/** Whoever listens is told how many milliseconds each portion took. */
+const portions = channel("watchpost:portion")
+
 /** Works until the portion is done or has to wait; gives the milliseconds that it took, and the last step. */
 export const portion = <Y extends Give, A>(steps: Generator<Y, A>) => {
   const startedAt = performance.now()
@@ -25,11 +29,13 @@ export const portion = <Y extends Give, A>(steps: Generator<Y, A>) => {
   for (;;) {
     const step = steps.next()
     const spentMs = performance.now() - startedAt
-    if (step.done === true || step.value !== undefined || spentMs >= shareMs) return { step, spentMs }
+    if (step.done !== true && step.value === undefined && spentMs < shareMs) continue
+    if (portions.hasSubscribers) portions.publish(spentMs)
+    return { step, spentMs }
   }
 }
 
-const portions = <A>(steps: Generator<Give, A>, ahead: Lane | undefined): Effect.Effect<A> =>
+const inPortions = <A>(steps: Generator<Give, A>, ahead: Ahead | undefined): Effect.Effect<A> =>
   Effect.gen(function* () {
     for (;;) {
       const { spentMs, step } = yield* oneInATurn.withPermits(1)(
@@ -46,9 +52,9 @@ const portions = <A>(steps: Generator<Give, A>, ahead: Lane | undefined): Effect
   })
 
 /** The result of the steps, which are taken beside everything else that this process does; `ahead` is who brings. */
-export const inSlices = <A>(steps: Generator<Give, A>, ahead?: Lane): Effect.Effect<A> =>
+export const inSlices = <A>(steps: Generator<Give, A>, ahead?: Ahead): Effect.Effect<A> =>
   Effect.acquireUseRelease(
     Effect.sync(() => active++),
-    () => portions(steps, ahead),
+    () => inPortions(steps, ahead),
     () => Effect.sync(() => active--)
   )

@@ -6,8 +6,8 @@ import { Worker } from "node:worker_threads"
 export class ThreadFailed extends Data.TaggedError("ThreadFailed")<{ readonly message: string }> {}
 export class ThreadEnded extends Data.TaggedError("ThreadEnded")<{ readonly message: string }> {}
 
-type Outcome<Answer> = Exit.Exit<Answer, ThreadFailed | ThreadEnded>
-type Reply<Answer> = { readonly answer: Answer } | { readonly error: string }
+export type Outcome<Answer> = Exit.Exit<Answer, ThreadFailed | ThreadEnded>
+type Reply = { readonly answer: unknown } | { readonly error: string }
 
 /**
  * What each thread runs, as text: a file of its own would have another place and language in a checkout and in the
@@ -38,31 +38,35 @@ export interface ThreadOptions {
   readonly file: string
   /** What else the text finds in \`workerData\`. */
   readonly data?: Readonly<Record<string, unknown>>
+  /** Megabytes of JavaScript's objects at most, old ones. */
+  readonly heapMb?: number
 }
 
-/** Answers come in the order of the questions. */
-export class SqlThread<Name extends string, Answer> {
+/** Where SQLite does the work: with so little a thread takes 9 MB in all. */
+const leastHeapMb = 8
+
+/** Answers, whose types stand under the names of the questions, come in the order of these. */
+export class SqlThread<Answers extends object> {
   private readonly worker: Worker
-  private readonly awaited: Array<(outcome: Outcome<Answer>) => void> = []
+  private readonly awaited: Array<(outcome: Outcome<unknown>) => void> = []
   private cause = "it ended by itself"
   private readonly task: string
   hasEnded = false
   /** Its first word, once the library is loaded. */
-  readonly ready: Deferred.Deferred<Answer, ThreadFailed | ThreadEnded>
+  readonly ready = Deferred.unsafeMake<unknown, ThreadFailed | ThreadEnded>(FiberId.none)
 
-  constructor({ commands, data, file, library, task }: ThreadOptions) {
+  constructor({ commands, data, file, heapMb = leastHeapMb, library, task }: ThreadOptions) {
     this.task = task
-    this.ready = this.expect()
+    this.awaited.push((outcome) => Deferred.unsafeDone(this.ready, outcome))
     this.worker = new Worker(program(commands), {
       eval: true,
       workerData: { ...data, library, file },
       // Neither loaders nor settings of this process: the text needs none of them, and they take memory.
       execArgv: [],
       env: {},
-      // The pages are SQLite's; with these limits a thread takes 9 MB in all.
-      resourceLimits: { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1 }
+      resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: heapMb / 8 }
     })
-    this.worker.on("message", (reply: Reply<Answer>) =>
+    this.worker.on("message", (reply: Reply) =>
       this.awaited.shift()?.(
         "error" in reply ? Exit.fail(new ThreadFailed({ message: reply.error })) : Exit.succeed(reply.answer)
       )
@@ -80,27 +84,26 @@ export class SqlThread<Name extends string, Answer> {
     return new ThreadEnded({ message: `the thread that ${this.task} ended: ${this.cause}` })
   }
 
-  private expect() {
-    const answer = Deferred.unsafeMake<Answer, ThreadFailed | ThreadEnded>(FiberId.none)
-    this.awaited.push((outcome) => Deferred.unsafeDone(answer, outcome))
-    return answer
-  }
-
   /** `settle` is called once, later. False, and it is not, when the thread has ended. */
-  send(name: Name, input: unknown, settle: (outcome: Outcome<Answer>) => void): boolean {
+  send<Name extends keyof Answers & string>(
+    name: Name,
+    input: unknown,
+    settle: (outcome: Outcome<Answers[Name]>) => void
+  ): boolean {
     if (this.hasEnded) return false
-    this.awaited.push(settle)
+    this.awaited.push((outcome) => settle(outcome as Outcome<Answers[Name]>))
     this.worker.postMessage([name, input])
     return true
   }
 
   /** The answer comes even if nobody waits for it any more; the next question is answered after it. */
-  readonly ask = (name: Name): Effect.Effect<Deferred.Deferred<Answer, ThreadFailed | ThreadEnded>, ThreadEnded> =>
+  readonly ask = <Name extends keyof Answers & string>(
+    name: Name
+  ): Effect.Effect<Deferred.Deferred<Answers[Name], ThreadFailed | ThreadEnded>, ThreadEnded> =>
     Effect.suspend(() => {
-      if (this.hasEnded) return Effect.fail(this.ended())
-      const answer = this.expect()
-      this.worker.postMessage([name, undefined])
-      return Effect.succeed(answer)
+      const answer = Deferred.unsafeMake<Answers[Name], ThreadFailed | ThreadEnded>(FiberId.none)
+      const isSent = this.send(name, undefined, (outcome) => Deferred.unsafeDone(answer, outcome))
+      return isSent ? Effect.succeed(answer) : Effect.fail(this.ended())
     })
 
   /** After what SQLite is doing; the thread's connection is closed by then. */

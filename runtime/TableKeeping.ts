@@ -18,14 +18,14 @@ export const keepTable = <F extends Folded>(
   watch: Watch
 ): Effect.Effect<void, never, ReadAhead | Scope.Scope> =>
   Effect.gen(function* () {
-    const { upkeep } = yield* ReadAhead
+    const ahead = yield* ReadAhead
     let sweptAt = Number.NEGATIVE_INFINITY
     let swept = ""
     const round = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       const revision = plans.revision()
       if (revision === swept && Math.abs(now - sweptAt) < sweepMs) return
-      yield* inSlices(table.sweep(now), upkeep)
+      yield* inSlices(table.sweep(now), ahead)
       swept = revision
       sweptAt = now
     })

@@ -11,7 +11,7 @@ import { AppConfig } from "./Config.ts"
 import { FiberRegister, noteTrouble, supervised, type Watch } from "./FiberStatus.ts"
 import { Journal } from "./Journal.ts"
 import { NodeRoster } from "./NodeRoster.ts"
-import { type Lane, ReadAhead } from "./ReadAhead.ts"
+import { type Ahead, ReadAhead } from "./ReadAhead.ts"
 import { type Give, inSlices } from "./Slices.ts"
 import { TrafficFeed } from "./TrafficFeed.ts"
 import { TrafficPlans } from "./TrafficPlans.ts"
@@ -59,7 +59,7 @@ interface Tools {
   readonly plans: Context.Tag.Service<typeof TrafficPlans>
   readonly roster: Context.Tag.Service<typeof NodeRoster>
   readonly journal: Context.Tag.Service<typeof Journal>
-  readonly ahead: Lane
+  readonly ahead: Ahead
   readonly keepMs: number
   readonly watch: Watch
   readonly corrected: Corrected
@@ -222,7 +222,7 @@ const make = Effect.gen(function* () {
     plans: yield* TrafficPlans,
     roster: yield* NodeRoster,
     journal: yield* Journal,
-    ahead: (yield* ReadAhead).upkeep,
+    ahead: yield* ReadAhead,
     keepMs: (yield* AppConfig).trafficKeepMs,
     watch: (yield* FiberRegister).register("TrafficMonths", () => 0, 0),
     corrected

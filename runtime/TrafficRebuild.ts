@@ -11,7 +11,7 @@ import { CycleTotals } from "./CycleTotals.ts"
 import { Journal } from "./Journal.ts"
 import { NodeRoster } from "./NodeRoster.ts"
 import { PercentileTable } from "./PercentileTable.ts"
-import { type Lane, ReadAhead } from "./ReadAhead.ts"
+import { type Ahead, ReadAhead } from "./ReadAhead.ts"
 import { inSlices } from "./Slices.ts"
 import { TrafficMonths } from "./TrafficMonths.ts"
 import { TrafficPlans } from "./TrafficPlans.ts"
@@ -51,7 +51,7 @@ interface Tools {
   readonly store: Context.Tag.Service<typeof TrafficStore>
   readonly plans: Context.Tag.Service<typeof TrafficPlans>
   readonly months: Context.Tag.Service<typeof TrafficMonths>
-  readonly ahead: Lane
+  readonly ahead: Ahead
   readonly totals: CycleTable<DayTotals>
   readonly tables: ReadonlyArray<CycleTable<Same>>
 }
@@ -138,7 +138,7 @@ const make = Effect.gen(function* () {
     store: yield* TrafficStore,
     plans: yield* TrafficPlans,
     months: yield* TrafficMonths,
-    ahead: (yield* ReadAhead).upkeep,
+    ahead: yield* ReadAhead,
     totals,
     tables: [totals, (yield* PercentileTable).table]
   }

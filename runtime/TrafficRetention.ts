@@ -7,7 +7,7 @@ import { AppConfig } from "./Config.ts"
 import { FiberRegister, supervised } from "./FiberStatus.ts"
 import { Journal } from "./Journal.ts"
 import { pause } from "./Pause.ts"
-import { type Lane, ReadAhead } from "./ReadAhead.ts"
+import { type Ahead, ReadAhead } from "./ReadAhead.ts"
 import { TrafficMonths } from "./TrafficMonths.ts"
 import { TrafficPlans } from "./TrafficPlans.ts"
 import { written } from "./Written.ts"
@@ -27,22 +27,30 @@ type JournalService = Context.Tag.Service<typeof Journal>
 interface Tools {
   readonly journal: JournalService
   readonly store: Context.Tag.Service<typeof TrafficStore>
-  readonly ahead: Lane
+  readonly ahead: Ahead
 }
+
+/** Fails when it is refused: so would be whatever the round writes after it, and the next round tries again. */
+const put = (journal: JournalService, write: TrafficWrite) =>
+  Effect.filterOrFail(
+    written(journal, write),
+    (isWritten) => isWritten,
+    () => "refused" as const
+  )
 
 /** Repeats a slice while there is something of it left and time in this round. */
 const slices = (journal: JournalService, isLeft: () => boolean, write: TrafficWrite) =>
   Effect.gen(function* () {
     for (let slice = 0; slice < slicesMax && isLeft(); slice++) {
-      if (!(yield* written(journal, write))) return
+      yield* put(journal, write)
       yield* Effect.sleep(pauseMs)
     }
   })
 
 /** Interfaces in the order of their ids, some at a time; `use` is given each page and the id before it. */
-const eachPage = (
+const eachPage = <E>(
   { ahead, store }: Tools,
-  use: (page: ReadonlyArray<NodeIfaceRow>, after: number) => Effect.Effect<void>
+  use: (page: ReadonlyArray<NodeIfaceRow>, after: number) => Effect.Effect<void, E>
 ) =>
   Effect.gen(function* () {
     for (let after = 0; ;) {
@@ -63,7 +71,8 @@ const dropped = (tools: Tools, beforeBucket: number, isCurrent: () => boolean) =
     Effect.gen(function* () {
       const write = { kind: "dropFacts", beforeBucket, afterIface, limit: sliceFacts } as const
       for (let page = found; page.some(isOlder); page = tools.store.allIfaces(afterIface, pageIfaces)) {
-        if (++slice > slicesMax || !isCurrent() || !(yield* written(tools.journal, write))) return
+        if (++slice > slicesMax || !isCurrent()) return
+        yield* put(tools.journal, write)
         yield* Effect.sleep(pauseMs)
       }
     })
@@ -81,7 +90,7 @@ const forgotten = (tools: Tools) =>
         }
       })
     )
-    if (ifaceIds.length > 0) yield* written(tools.journal, { kind: "dropIfaces", ifaceIds })
+    if (ifaceIds.length > 0) yield* put(tools.journal, { kind: "dropIfaces", ifaceIds })
   })
 
 export class TrafficRetention extends Context.Tag("runtime/TrafficRetention")<
@@ -98,7 +107,7 @@ const make = Effect.gen(function* () {
   const store = yield* TrafficStore
   const months = yield* TrafficMonths
   const plans = yield* TrafficPlans
-  const tools: Tools = { journal, store, ahead: (yield* ReadAhead).upkeep }
+  const tools: Tools = { journal, store, ahead: yield* ReadAhead }
   const watch = (yield* FiberRegister).register("TrafficRetention", () => 0, 0)
 
   const round = Effect.gen(function* () {
@@ -111,10 +120,10 @@ const make = Effect.gen(function* () {
     yield* slices(journal, () => store.deletedIfaces() > 0, { kind: "dropDeleted", limit: sliceFacts })
     yield* forgotten(tools)
     const endedBefore = now - Math.max(monthsKeptMs, trafficKeepMs)
-    yield* written(journal, { kind: "dropMonths", endedBefore, limit: sliceFacts })
+    yield* put(journal, { kind: "dropMonths", endedBefore, limit: sliceFacts })
   })
   const turn = yield* Effect.makeSemaphore(1)
-  const sweep = turn.withPermits(1)(round)
+  const sweep = turn.withPermits(1)(Effect.ignore(round))
   yield* Effect.forkScoped(supervised(watch, Effect.andThen(Effect.repeat(sweep, every), Effect.never)))
   return { sweep }
 })

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url"
 import { svelte } from "@sveltejs/vite-plugin-svelte"
 import { svelteTesting } from "@testing-library/svelte/vite"
 import { defineConfig } from "vitest/config"
+import { programsInVite } from "../runtime/launch/program.mjs"
 import { LongestFirst } from "./support/LongestFirst.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
@@ -15,6 +16,7 @@ const web = ["test/web/**/*.test.ts"]
 export default defineConfig({
   root,
   define: { __WATCHPOST_VERSION__: JSON.stringify(version) },
+  plugins: [programsInVite],
   test: {
     // A forgotten `.only` would leave out every other test of its file without a word.
     allowOnly: false,

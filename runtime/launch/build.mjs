@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSyn
 import { renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import { elapsed, fail, install, requireNode, root, say } from "./install.mjs"
+import { programsInBundle } from "./program.mjs"
 import { fingerprint, stampFile } from "./stamp.mjs"
 
 const dist = join(root, "dist")
@@ -29,6 +30,7 @@ const bundle = async (entry, outfile, external, define) => {
     external,
     define,
     banner: { js: banner },
+    plugins: [programsInBundle],
     sourcemap: true,
     logLevel: "warning",
     absWorkingDir: root

@@ -1,13 +1,12 @@
 // Turns the parameters of a history request into what is to be read: stretch, step, tier and device.
+import { HistoryAgg, HistoryMetric } from "../../schema/History.ts"
 import {
   deviceMetrics,
-  HistoryAgg,
-  HistoryMetric,
   historyPointsMax,
   type HistoryRange,
   historyRanges,
   optionalDeviceMetrics
-} from "../../schema/History.ts"
+} from "../../schema/HistoryTerms.ts"
 import { Schema } from "effect"
 import { type Tier, tierNames, tiers } from "./Tier.ts"
 

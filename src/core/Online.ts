@@ -1,5 +1,6 @@
 // How much of what a node's interval promised was really received, per bucket; this service's own outages promise nothing.
-import { type OnlineAnswer, onlineBuckets, type OnlineRange, onlineSteps } from "../../schema/History.ts"
+import type { OnlineAnswer, OnlineRange } from "../../schema/History.ts"
+import { onlineBuckets, onlineSteps } from "../../schema/HistoryTerms.ts"
 
 /** A stretch of time, milliseconds, end exclusive. */
 export interface Span {

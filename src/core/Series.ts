@@ -1,5 +1,6 @@
 // Which numbers of a report history keeps, under which metric and device labels, and where they stand in its vector.
-import { hostMetrics, type HistoryMetric } from "../../schema/History.ts"
+import type { HistoryMetric } from "../../schema/History.ts"
+import { hostMetrics } from "../../schema/HistoryTerms.ts"
 import type { SmartDevice } from "../../schema/Report.ts"
 import {
   type DeviceName,

@@ -4,11 +4,10 @@ import { Context, Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
 import { crc32 } from "node:zlib"
 import type { NodeId } from "../../schema/Ids.ts"
-import type { RawReader, TierReader } from "../core/Chunk.ts"
-import { type FoldedTier, type Tier, tiers } from "../core/Tier.ts"
+import type { FoldedTier, Tier } from "../core/Tier.ts"
 import { Database } from "./Sql.ts"
-import { ChunkCache } from "./ChunkCache.ts"
 import { onDisk } from "./ChunkSpace.ts"
+import { chunkFormat, type HistoryReader, historyReader } from "./HistoryReader.ts"
 import { perConnection } from "./PerConnection.ts"
 
 export interface ChunkWrite {
@@ -57,21 +56,6 @@ export interface ForgetWrite {
 }
 export type HistoryWrite = SealWrite | FoldWrite | DropWrite | RunWrite | ForgetWrite
 
-export interface ChunkRow {
-  readonly id: number
-  readonly startAt: number
-  readonly endAt: number
-  readonly layoutId: number
-  /** Of the bytes as they were written. */
-  readonly checksum: number
-  /** Undefined when the checksum does not hold, or nobody knows how to read them. */
-  readonly bytes: Uint8Array | undefined
-  /** What a reader has found out about the bytes, for as long as they are kept. */
-  reader: RawReader | TierReader | undefined
-}
-export type ChunkPlace = Pick<ChunkRow, "id" | "startAt">
-/** A chunk as it stood at a moment. */
-export type ChunkStand = Pick<ChunkRow, "id" | "checksum">
 export interface OldestRow {
   readonly id: number
   readonly nodeId: NodeId
@@ -99,30 +83,13 @@ export interface RunRow {
 export class HistoryStore extends Context.Tag("store/History")<
   HistoryStore,
   {
+    /** On the service's own connection: its reads hold up the event loop. */
+    readonly reader: HistoryReader
     readonly marks: (after: NodeId | 0, limit: number) => ReadonlyArray<MarkRow>
     /** Details after the last sealed row, JSON. */
     readonly sealedDetails: (id: NodeId) => string | undefined
-    /** A node's chunks that overlap [fromMs, toMs), in order of age; with `afterId` only later ones. */
-    readonly standsBetween: (
-      tier: Tier,
-      id: NodeId,
-      fromMs: number,
-      toMs: number,
-      afterId: number
-    ) => ReadonlyArray<ChunkStand>
-    /** One of them; undefined when it was dropped or others were joined to it since. */
-    readonly chunkAt: (tier: Tier, stand: ChunkStand) => ChunkRow | undefined
-    /** Where a node's chunks behind an id stand, oldest first. */
-    readonly placesAfter: (tier: Tier, id: NodeId, afterId: number, limit: number) => ReadonlyArray<ChunkPlace>
-    readonly chunk: (tier: Tier, chunkId: number) => ChunkRow | undefined
     /** Start of the first chunk behind an id. */
     readonly firstAfter: (tier: Tier, id: NodeId, afterId: number) => number | undefined
-    /**
-     * Looks at the rows and pages that the next chunk of a node changes, so that SQLite has them when it is committed:
-     * by then the system may have given away what was brought into memory for it.
-     */
-    readonly touch: (tier: Tier, id: NodeId) => void
-    readonly layout: (id: number) => string | undefined
     /** The oldest chunks of a tier, whosever they are. */
     readonly oldest: (tier: Tier, limit: number) => ReadonlyArray<OldestRow>
     readonly sizes: () => ReadonlyArray<TierSize>
@@ -130,24 +97,12 @@ export class HistoryStore extends Context.Tag("store/History")<
   }
 >() {}
 
-/** The one way of coding chunks so far; what has another number is of a later version and cannot be read. */
-export const chunkFormat = 1
-
 const tierStatements = (db: Sqlite.Database, tier: Tier) => {
   const table = `history_${tier}`
-  const columns = "id, start_at AS startAt, end_at AS endAt, layout_id AS layoutId, format, checksum, bytes"
   return {
     insert: db.prepare(
       `INSERT INTO ${table} (id, node_id, start_at, end_at, layout_id, format, checksum, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
     ),
-    placesBetween: db.prepare(
-      `SELECT id, checksum FROM ${table} INDEXED BY ${table}_by_node WHERE node_id = ? AND start_at > ? AND start_at < ? AND end_at > ? AND id > ? ORDER BY id`
-    ),
-    placesAfter: db.prepare(
-      `SELECT id, start_at AS startAt FROM ${table} INDEXED BY ${table}_by_node WHERE node_id = ? AND id > ? ORDER BY id LIMIT ?`
-    ),
-    chunk: db.prepare(`SELECT ${columns} FROM ${table} WHERE id = ?`),
-    lastStart: db.prepare(`SELECT max(start_at) FROM ${table} INDEXED BY ${table}_by_node WHERE node_id = ?`),
     firstAfter: db.prepare(`SELECT min(start_at) AS startAt FROM ${table} WHERE node_id = ? AND id > ?`),
     oldest: db.prepare(
       `SELECT id, node_id AS nodeId, end_at AS endAt, length(bytes) AS size FROM ${table} ORDER BY id LIMIT ?`
@@ -165,7 +120,6 @@ const prepare = (db: Sqlite.Database) => ({
   layoutOf: db.prepare(
     "INSERT INTO history_layouts (digest, series, chunks) VALUES (?, ?, 1) ON CONFLICT (digest) DO UPDATE SET chunks = chunks + 1 RETURNING id"
   ),
-  layout: db.prepare("SELECT series FROM history_layouts WHERE id = ?"),
   leaveLayout: db.prepare("UPDATE history_layouts SET chunks = chunks - 1 WHERE id = ? RETURNING chunks"),
   dropLayout: db.prepare("DELETE FROM history_layouts WHERE id = ?"),
   grow: db.prepare("UPDATE history_tiers SET chunks = chunks + ?, bytes = bytes + ? WHERE tier = ?"),
@@ -250,47 +204,16 @@ export const historyWriter = (): ((db: Sqlite.Database, write: HistoryWrite) => 
   }
 }
 
-/** The longest a chunk can reach: a fold may span a stretch that a border cuts, and a silent node's rows wait. */
-export const reachMs = (tier: Tier): number => 2 * tiers[tier].chunkMs + 86_400_000
-
-type Stored = Omit<ChunkRow, "bytes" | "reader"> & { readonly bytes: Uint8Array; readonly format: number }
-const verified = ({ bytes, format, ...row }: Stored): ChunkRow => ({
-  ...row,
-  bytes: format === chunkFormat && crc32(bytes) === row.checksum ? bytes : undefined,
-  reader: undefined
-})
-
 const make = Effect.gen(function* () {
   const database = yield* Database
   const prepared = perConnection(prepare)
   const on = () => prepared(database.handle())
-  const cache = new ChunkCache<ChunkRow>()
-  const chunk = (tier: Tier, chunkId: number): ChunkRow | undefined => {
-    const row = on()[tier].chunk.get(chunkId) as Stored | undefined
-    return row === undefined ? undefined : verified(row)
-  }
   return HistoryStore.of({
+    reader: historyReader(database.handle),
     marks: (after, limit) => on().marks.all(after, limit) as Array<MarkRow>,
     sealedDetails: (id) => (on().sealedDetails.get(id) as { details: string } | undefined)?.details,
-    standsBetween: (tier, id, fromMs, toMs, afterId) =>
-      on()[tier].placesBetween.all(id, fromMs - reachMs(tier), toMs, fromMs, afterId) as Array<ChunkStand>,
-    chunkAt: (tier, { checksum, id }) => {
-      const known = cache.get(tier, id, checksum)
-      if (known !== undefined) return known
-      const row = chunk(tier, id)
-      if (row?.checksum !== checksum) return undefined
-      if (row.bytes !== undefined) cache.put(tier, id, row)
-      return row
-    },
-    placesAfter: (tier, id, afterId, limit) => on()[tier].placesAfter.all(id, afterId, limit) as Array<ChunkPlace>,
-    chunk,
     firstAfter: (tier, id, afterId) =>
       (on()[tier].firstAfter.get(id, afterId) as { startAt: number | null }).startAt ?? undefined,
-    touch: (tier, id) => {
-      on()[tier].lastStart.get(id)
-      on().sealedDetails.get(id)
-    },
-    layout: (id) => (on().layout.get(id) as { series: string } | undefined)?.series,
     oldest: (tier, limit) => on()[tier].oldest.all(limit) as Array<OldestRow>,
     sizes: () => on().sizes.all() as Array<TierSize>,
     runs: () => on().runs.all() as Array<RunRow>

@@ -6,7 +6,7 @@ import type { ClosedFact } from "../core/Ledger.ts"
 import { type AlertStep, type AlertWrite, type AlertWriter, alertWriter } from "./alert/AlertWrites.ts"
 import { unsealed, withChecksum } from "./Checksum.ts"
 import { type HistoryWrite, historyWriter } from "./History.ts"
-import { prepare, type Statements } from "./JournalStatements.ts"
+import { prepare, type Statements, type TailRow } from "./JournalStatements.ts"
 import type { Synced } from "./LogSync.ts"
 import { Database, withoutSync } from "./Sql.ts"
 import { type TrafficWrite, type TrafficWriter, trafficWriter } from "./Traffic.ts"
@@ -62,14 +62,6 @@ export interface RowPlace {
   readonly receivedAt: number
 }
 
-export interface TailRow {
-  readonly seq: number
-  readonly nodeId: NodeId
-  readonly receivedAt: number
-  /** Empty when the row's checksum fails, which no decoder takes for a vector: the damage costs this node alone. */
-  readonly vector: Buffer
-  readonly details: string | null
-}
 export interface CheckpointRow {
   readonly nodeId: NodeId
   readonly seq: number

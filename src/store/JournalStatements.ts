@@ -1,5 +1,19 @@
 // The prepared statements of the journal's store, on one connection.
 import type Sqlite from "better-sqlite3"
+import type { NodeId } from "../../schema/Ids.ts"
+
+export interface TailRow {
+  readonly seq: number
+  readonly nodeId: NodeId
+  readonly receivedAt: number
+  /** Empty when the row's checksum fails, which no decoder takes for a vector: the damage costs this node alone. */
+  readonly vector: Buffer
+  readonly details: string | null
+}
+
+/** Rows by a JSON list of their seqs. */
+export const readRowsSql =
+  "SELECT seq, node_id AS nodeId, received_at AS receivedAt, vector, details FROM journal WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq"
 
 export const prepare = (db: Sqlite.Database) => ({
   db,
@@ -28,9 +42,7 @@ export const prepare = (db: Sqlite.Database) => ({
   readRow: db.prepare(
     "SELECT seq, node_id AS nodeId, received_at AS receivedAt, vector, details FROM journal WHERE seq = ?"
   ),
-  readRows: db.prepare(
-    "SELECT seq, node_id AS nodeId, received_at AS receivedAt, vector, details FROM journal WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq"
-  ),
+  readRows: db.prepare(readRowsSql),
   readUncovered: db.prepare(
     "SELECT j.seq, j.node_id AS nodeId, j.received_at AS receivedAt, j.vector, j.details FROM journal j LEFT JOIN checkpoints c ON c.node_id = j.node_id WHERE j.seq > ? AND j.seq <= ? AND j.seq > coalesce(c.seq, 0) ORDER BY j.seq LIMIT ?"
   ),

@@ -2,7 +2,6 @@
 import type { NodeId } from "../../schema/Ids.ts"
 import { bucketMs } from "../core/Bucket.ts"
 import { type FoldedTier, nextTier, type Tier } from "../core/Tier.ts"
-import { reachMs } from "./History.ts"
 import type { TrimWrite } from "./Journal.ts"
 
 /** Something to read: pages of rows, of the list of free pages, or of the log. */
@@ -37,12 +36,6 @@ const all = (column: string): string => `count(substr(${column}, -1))`
 const byNode = (tier: Tier): string => `history_${tier} INDEXED BY history_${tier}_by_node`
 const listed = "(SELECT value FROM json_each(?))"
 
-/** Rows of the journal. */
-export const rowsAhead = (seqs: ReadonlyArray<number>): Look => ({
-  sql: `SELECT ${all("vector")}, ${all("details")} FROM journal WHERE seq IN ${listed}`,
-  values: [JSON.stringify(seqs)]
-})
-
 const markAhead = (id: NodeId): Look => ({
   sql: `SELECT ${all("details")} FROM history_marks WHERE node_id = ?`,
   values: [id]
@@ -56,7 +49,10 @@ const endAhead = (tier: Tier, id: NodeId): Look => ({
 
 /** What it takes to seal these rows of a node. */
 export const sealAhead = (id: NodeId, seqs: ReadonlyArray<number>): ReadonlyArray<Look> => [
-  rowsAhead(seqs),
+  {
+    sql: `SELECT ${all("vector")}, ${all("details")} FROM journal WHERE seq IN ${listed}`,
+    values: [JSON.stringify(seqs)]
+  },
   markAhead(id),
   endAhead("raw", id)
 ]
@@ -90,18 +86,6 @@ export const foldAhead = (from: FoldedTier, id: NodeId, afterId: number, before:
   },
   placesAhead(from, id),
   endAhead(nextTier[from], id),
-  markAhead(id)
-]
-
-/** What it takes to answer about [fromMs, toMs) of a node from the chunks of a tier behind an id. */
-export const shelfAhead = (tier: Tier, id: NodeId, fromMs: number, toMs: number, afterId: number): Look => ({
-  sql: `SELECT ${all("bytes")} FROM ${byNode(tier)} WHERE node_id = ? AND start_at > ? AND start_at < ? AND end_at > ? AND id > ?`,
-  values: [id, fromMs - reachMs(tier), toMs, fromMs, afterId]
-})
-
-/** The same about its rows that are in no chunk yet. */
-export const tailAhead = (id: NodeId, seqs: ReadonlyArray<number>): ReadonlyArray<Look> => [
-  rowsAhead(seqs),
   markAhead(id)
 ]
 

@@ -2,7 +2,8 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import type { NodeReport } from "../../schema/Report.ts"
-import { type Changes, changesIn, type Details, merged, uptimeText } from "../../src/core/Details.ts"
+import { changesIn } from "../../src/core/DetailChanges.ts"
+import { type Changes, type Details, merged, uptimeText } from "../../src/core/Details.ts"
 import { layoutOf } from "../../src/core/Layout.ts"
 import { reportRows, reports } from "../support/ArbitraryReports.ts"
 import {

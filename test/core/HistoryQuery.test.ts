@@ -1,7 +1,8 @@
 // What a history request asks for: each parameter checked and named when it is wrong, and the step and tier that follow.
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { deviceMetrics, HistoryMetric, historyPointsMax, hostMetrics } from "../../schema/History.ts"
+import { HistoryMetric } from "../../schema/History.ts"
+import { deviceMetrics, historyPointsMax, hostMetrics } from "../../schema/HistoryTerms.ts"
 import {
   type HistoryParams,
   historyQuery,

@@ -1,7 +1,8 @@
 // What history keeps of a report: every metric with its value, under every name that its device answers to.
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { deviceMetrics, HistoryMetric, hostMetrics } from "../../schema/History.ts"
+import { HistoryMetric } from "../../schema/History.ts"
+import { deviceMetrics, hostMetrics } from "../../schema/HistoryTerms.ts"
 import type { NodeReport } from "../../schema/Report.ts"
 import { layoutOf, namesOf } from "../../src/core/Layout.ts"
 import { hasDiskTemperature } from "../../src/core/PhysicalDisk.ts"

@@ -1,15 +1,8 @@
 // History over a real socket: who is refused what, on online reads too, then what each metric, range and device answers.
 import { Schema } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import {
-  deviceMetrics,
-  HistoryAnswer,
-  HistoryMetric,
-  type HistoryRange,
-  historyRanges,
-  OnlineAnswer,
-  onlineBuckets
-} from "../../schema/History.ts"
+import { HistoryAnswer, HistoryMetric, OnlineAnswer } from "../../schema/History.ts"
+import { deviceMetrics, type HistoryRange, historyRanges, onlineBuckets } from "../../schema/HistoryTerms.ts"
 import type { Snapshot } from "../../schema/Snapshot.ts"
 import {
   addNode,

@@ -5,7 +5,8 @@ import { Compactor } from "../../runtime/Compactor.ts"
 import { HistoryMarks } from "../../runtime/HistoryMarks.ts"
 import type { HistoryAgg } from "../../schema/History.ts"
 import { NodeId } from "../../schema/Ids.ts"
-import { type ChunkRow, HistoryStore } from "../../src/store/History.ts"
+import { HistoryStore } from "../../src/store/History.ts"
+import type { ChunkRow } from "../../src/store/HistoryReader.ts"
 import { Database } from "../../src/store/Sql.ts"
 import { changed, epoch, journalRows, killedCopy, onDisk, turns } from "../support/Engine.ts"
 import { asked, elapse, expected, inHistory, type Remembered, tell, written } from "../support/History.ts"
@@ -133,8 +134,8 @@ describe("compaction", { timeout: 120_000 }, () => {
         yield* (yield* Compactor).drain
         const { handle } = yield* Database
         const store = yield* HistoryStore
-        const [damaged] = store.placesAfter("raw", NodeId.make(1), 1, 1)
-        const { startAt, endAt } = store.chunk("raw", damaged?.id ?? 0) as ChunkRow
+        const [damaged] = store.reader.placesAfter("raw", NodeId.make(1), 1, 1)
+        const { startAt, endAt } = store.reader.chunk("raw", damaged?.id ?? 0) as ChunkRow
         handle().prepare("UPDATE history_raw SET bytes = zeroblob(length(bytes)) WHERE start_at = ?").run(startAt)
         const answer = yield* asked(1, "cpu.usage_ratio", { range: "30m" })
         const sound = memory.filter(({ at }) => at < startAt || at >= endAt)

@@ -122,7 +122,7 @@ describe("the limits of history", { timeout: 60_000 }, () => {
         yield* changed(Effect.flatMap(Nodes, (nodes) => nodes.remove(NodeId.make(1))))
         yield* live(memory, [2], 240, minute)
         yield* elapse(60_000, 1000)
-        expect((yield* HistoryStore).placesAfter("raw", NodeId.make(1), 0, 100)).toEqual([])
+        expect((yield* HistoryStore).reader.placesAfter("raw", NodeId.make(1), 0, 100)).toEqual([])
         yield* elapse(660_000, 15_000)
         const marks = (yield* HistoryStore).marks(0, 10).map(({ nodeId }) => nodeId)
         expect(marks).toEqual([2])

@@ -1,41 +1,17 @@
 // Threads that read before others do: what they tell when they can, when they cannot, and that they leave nothing behind.
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import { execFileSync } from "node:child_process"
-import { existsSync, readFileSync, writeFileSync } from "node:fs"
-import { createRequire } from "node:module"
+import { existsSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import * as CommitPages from "../../runtime/CommitPages.ts"
 import { FiberRegister } from "../../runtime/FiberStatus.ts"
-import * as HistoryReads from "../../runtime/HistoryReads.ts"
-import { type Lane, layerWith, ReadAhead } from "../../runtime/ReadAhead.ts"
+import { type Ahead, layerWith, ReadAhead } from "../../runtime/ReadAhead.ts"
 import type { Look } from "../../src/store/ReadAhead.ts"
 import { Database, layer as sqlLayer } from "../../src/store/Sql.ts"
 import { epoch, onDisk, until } from "../support/Engine.ts"
-import { admin, elapse, inHistory, tell, written } from "../support/History.ts"
-
-const realLibrary = createRequire(import.meta.url).resolve("better-sqlite3")
-
-/** What the threads load: the real library, which does `prepare` before each statement; \`read\` holds what it prepared. */
-const libraryWith = (folder: string, prepare: string): string => {
-  const library = join(folder, "library.cjs")
-  writeFileSync(
-    library,
-    `const Real = require(${JSON.stringify(realLibrary)})
-const { appendFileSync } = require("node:fs")
-const sleep = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
-module.exports = class extends Real {
-  prepare(sql) {
-    ${prepare}
-    const statement = super.prepare(sql)
-    appendFileSync(${JSON.stringify(join(folder, "read"))}, sql + "\\n")
-    return statement
-  }
-}
-`
-  )
-  return library
-}
+import { elapse, inHistory } from "../support/History.ts"
+import { libraryWith, realLibrary } from "../support/ThreadLibrary.ts"
 
 interface Room {
   readonly file: string
@@ -74,11 +50,11 @@ const status = Effect.map(FiberRegister, (register) => {
   return find() as NonNullable<ReturnType<typeof find>>
 })
 
-/** How long it took until the lane told. */
-const timed = (lane: Lane, looks: ReadonlyArray<Look>) =>
+/** How long it took. */
+const timed = (ahead: Ahead, looks: ReadonlyArray<Look>) =>
   Effect.gen(function* () {
     const startedAt = performance.now()
-    yield* lane.bring(looks)
+    yield* ahead.bring(looks)
     return performance.now() - startedAt
   })
 
@@ -86,28 +62,12 @@ describe("reading ahead", { timeout: 30_000 }, () => {
   it.live("is told of once everything that was asked for was read", () =>
     inRoom(({ read }) =>
       Effect.gen(function* () {
-        const { answers, figures, upkeep } = yield* ReadAhead
-        yield* upkeep.bring([things, marked("more"), { freePages: 8 }, { logBytes: 1_000_000 }])
+        const { bring, figures } = yield* ReadAhead
+        yield* bring([things, marked("more"), { freePages: 8 }, { logBytes: 1_000_000 }])
         expect(read()).toEqual([things.sql, "SELECT 'more'"])
-        yield* answers.bring([things])
-        expect(read()).toEqual([things.sql, "SELECT 'more'", things.sql])
-        expect(figures).toEqual({ brought: 2, passed: 0 })
+        yield* bring([])
+        expect(figures).toEqual({ brought: 1, passed: 0 })
       })
-    )
-  )
-
-  it.live("does not keep an answer waiting behind upkeep", () =>
-    inRoom(
-      () =>
-        Effect.gen(function* () {
-          const { answers, upkeep } = yield* ReadAhead
-          let isDone = false
-          upkeep.begin([marked("slow")], () => (isDone = true))
-          yield* answers.bring([things])
-          expect(isDone).toBe(false)
-          yield* until("the upkeep", () => isDone)
-        }),
-      { prepare: `if (sql.includes("slow")) sleep(1500)` }
     )
   )
 
@@ -115,11 +75,11 @@ describe("reading ahead", { timeout: 30_000 }, () => {
     inRoom(
       () =>
         Effect.gen(function* () {
-          const { figures, upkeep } = yield* ReadAhead
-          const took = yield* timed(upkeep, [marked("slow")])
+          const ahead = yield* ReadAhead
+          const took = yield* timed(ahead, [marked("slow")])
           expect(took).toBeGreaterThan(4900)
           expect(took).toBeLessThan(6400)
-          expect(figures).toEqual({ brought: 0, passed: 1 })
+          expect(ahead.figures).toEqual({ brought: 0, passed: 1 })
         }),
       { prepare: `if (sql.includes("slow")) sleep(6500)` }
     )
@@ -129,14 +89,17 @@ describe("reading ahead", { timeout: 30_000 }, () => {
     inRoom(
       () =>
         Effect.gen(function* () {
-          const { figures, upkeep } = yield* ReadAhead
-          let done = 0
-          for (let i = 0; i < 64; i++) upkeep.begin([marked("slow")], () => void done++)
-          expect((yield* status).depth).toBe(64)
-          expect(yield* timed(upkeep, [things])).toBeLessThan(100)
-          expect([done, figures.passed]).toEqual([0, 1])
-          yield* until("the others", () => done === 64)
-          expect([figures.brought, (yield* status).depth]).toEqual([64, 0])
+          const ahead = yield* ReadAhead
+          const register = yield* FiberRegister
+          const slow = Effect.forEach(Array.from({ length: 64 }), () => ahead.bring([marked("slow")]), {
+            concurrency: "unbounded"
+          })
+          const waiting = yield* Effect.fork(slow)
+          yield* until("their questions", () => register.list().some(({ depth }) => depth === 64))
+          expect(yield* timed(ahead, [things])).toBeLessThan(100)
+          expect(ahead.figures).toEqual({ brought: 0, passed: 1 })
+          yield* Fiber.join(waiting)
+          expect([ahead.figures.brought, (yield* status).depth]).toEqual([64, 0])
         }),
       { prepare: `if (sql.includes("slow")) sleep(700)` }
     )
@@ -145,10 +108,10 @@ describe("reading ahead", { timeout: 30_000 }, () => {
   it.live("goes on after what SQLite refuses, and says what it was", () =>
     inRoom(() =>
       Effect.gen(function* () {
-        const { figures, upkeep } = yield* ReadAhead
-        yield* upkeep.bring([nothing])
+        const { bring, figures } = yield* ReadAhead
+        yield* bring([nothing])
         expect(yield* status).toMatchObject({ last_error: expect.stringMatching("no such table: nowhere") })
-        yield* upkeep.bring([things])
+        yield* bring([things])
         expect(figures).toEqual({ brought: 1, passed: 1 })
       })
     )
@@ -158,17 +121,14 @@ describe("reading ahead", { timeout: 30_000 }, () => {
     inRoom(
       ({ read }) =>
         Effect.gen(function* () {
-          const { answers, figures, upkeep } = yield* ReadAhead
-          yield* upkeep.bring([marked("end")])
-          yield* upkeep.bring([things])
+          const { bring, figures } = yield* ReadAhead
+          yield* bring([marked("end")])
+          yield* bring([things])
           expect([read(), figures]).toEqual([[things.sql], { brought: 1, passed: 1 }])
           expect(yield* status).toMatchObject({ last_error: expect.stringMatching("reads ahead ended") })
-          for (let i = 0; i < 3; i++) yield* upkeep.bring([marked("end")])
-          yield* upkeep.bring([things])
+          for (let i = 0; i < 3; i++) yield* bring([marked("end")])
+          yield* bring([things])
           expect([read(), figures]).toEqual([[things.sql], { brought: 1, passed: 5 }])
-          // The other lane has its own.
-          yield* answers.bring([things])
-          expect(figures.brought).toBe(2)
         }),
       { prepare: `if (sql.includes("end")) process.exit(3)` }
     )
@@ -178,9 +138,9 @@ describe("reading ahead", { timeout: 30_000 }, () => {
     inRoom(
       () =>
         Effect.gen(function* () {
-          const { figures, upkeep } = yield* ReadAhead
-          for (let i = 0; i < 5; i++) expect(yield* timed(upkeep, [things])).toBeLessThan(3000)
-          expect(figures).toEqual({ brought: 0, passed: 5 })
+          const ahead = yield* ReadAhead
+          for (let i = 0; i < 5; i++) expect(yield* timed(ahead, [things])).toBeLessThan(3000)
+          expect(ahead.figures).toEqual({ brought: 0, passed: 5 })
         }),
       { library: "/nowhere/at-all.cjs" }
     )
@@ -193,10 +153,9 @@ describe("reading ahead", { timeout: 30_000 }, () => {
           file,
           Effect.gen(function* () {
             const { handle } = yield* Database
-            const { answers, upkeep } = yield* ReadAhead
+            const { bring } = yield* ReadAhead
             handle().exec("CREATE TABLE things (body BLOB)")
-            yield* upkeep.bring([{ freePages: 8 }, { logBytes: 1_000_000 }, things])
-            yield* answers.bring([things])
+            yield* bring([{ freePages: 8 }, { logBytes: 1_000_000 }, things])
             handle().exec("INSERT INTO things VALUES (1)")
             const visit = `const db = require(${JSON.stringify(realLibrary)})(${JSON.stringify(file)}); db.prepare("SELECT * FROM things").all(); db.close()`
             execFileSync(process.execPath, ["-e", visit])
@@ -213,11 +172,9 @@ describe("reading ahead", { timeout: 30_000 }, () => {
     inFile(
       ":memory:",
       Effect.gen(function* () {
-        const { answers, upkeep } = yield* ReadAhead
-        let done = 0
-        answers.begin([nothing], () => void done++)
-        upkeep.begin([nothing], () => void done++)
-        expect(done).toBe(2)
+        const { bring, figures } = yield* ReadAhead
+        yield* bring([nothing])
+        expect(figures).toEqual({ brought: 0, passed: 0 })
       })
     )
   )
@@ -229,19 +186,15 @@ const inFile = <A, E>(file: string, body: Effect.Effect<A, E, ReadAhead | Databa
     layerWith(realLibrary).pipe(Layer.provideMerge(Layer.merge(FiberRegister.layer, sqlLayer(file))))
   )
 
-/** Lanes that write down what is asked of them, and tell at once. */
+/** Writes down what is asked of it, and brings nothing. */
 const recording = () => {
   const asked: Array<ReadonlyArray<Look>> = []
-  const lane: Lane = {
-    begin: (looks, done) => {
-      asked.push(looks)
-      done()
-    },
-    bring: (looks) => Effect.sync(() => void asked.push(looks))
-  }
-  const service = ReadAhead.of({ answers: lane, upkeep: lane, figures: { brought: 0, passed: 0 } })
+  const service = ReadAhead.of({
+    bring: (looks) => Effect.sync(() => void asked.push(looks)),
+    figures: { brought: 0, passed: 0 }
+  })
   const texts = () => asked.flat().map((look) => ("sql" in look ? look.sql : JSON.stringify(look)))
-  return { asked, texts, layer: Layer.succeed(ReadAhead, service) }
+  return { texts, layer: Layer.succeed(ReadAhead, service) }
 }
 
 describe("what commits write over", { timeout: 30_000 }, () => {
@@ -261,33 +214,6 @@ describe("what commits write over", { timeout: 30_000 }, () => {
           expect(about("traffic_facts")).toBe(2)
           expect(about("checkpoints")).toBeGreaterThan(30)
         }).pipe(Effect.provide(CommitPages.layer.pipe(Layer.provide(layer))))
-      )
-    })
-  )
-})
-
-describe("an answer about history", { timeout: 30_000 }, () => {
-  it.live("is read ahead once for all the charts of a page, and again for another range", () =>
-    Effect.gen(function* () {
-      const { asked, layer, texts } = recording()
-      yield* inHistory(
-        Effect.gen(function* () {
-          for (let i = 0; i < 3; i++) {
-            yield* tell(1, { cpu: 0.5 }, [])
-            yield* elapse(3000)
-          }
-          yield* written
-          const reads = yield* HistoryReads.HistoryReads
-          const chart = (metric: string, range: string) => reads.history(admin, { server_id: "1", metric, range })
-          const first = yield* chart("cpu.usage_ratio", "1h")
-          expect(first.points.length).toBeGreaterThan(0)
-          yield* chart("cpu.load1", "1h")
-          expect(asked.length).toBe(1)
-          expect(texts().some((text) => text.includes("history_raw"))).toBe(true)
-          expect(texts().some((text) => text.includes("FROM journal"))).toBe(true)
-          yield* chart("cpu.load1", "24h")
-          expect(asked.length).toBe(2)
-        }).pipe(Effect.provide(HistoryReads.layer.pipe(Layer.provide(layer))))
       )
     })
   )

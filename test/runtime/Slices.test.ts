@@ -1,7 +1,7 @@
 // Long computations beside an event loop: each gives way, and no two of them work in the same turn.
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import type { Lane } from "../../runtime/ReadAhead.ts"
+import type { Ahead } from "../../runtime/ReadAhead.ts"
 import { inSlices } from "../../runtime/Slices.ts"
 import type { Look } from "../../src/store/ReadAhead.ts"
 import { work } from "../support/Work.ts"
@@ -38,12 +38,12 @@ describe("work in slices", () => {
         yield looks
         seen.push("reads")
       }
-      const begin: Lane["begin"] = (wanted, done) => {
-        seen.push(wanted === looks ? "brought" : "something else")
-        setTimeout(done, 5)
-      }
-      const bring: Lane["bring"] = (wanted) => Effect.async((resume) => begin(wanted, () => resume(Effect.void)))
-      yield* inSlices(reader(), { begin, bring })
+      const bring: Ahead["bring"] = (wanted) =>
+        Effect.async((resume) => {
+          seen.push(wanted === looks ? "brought" : "something else")
+          setTimeout(() => resume(Effect.void), 5)
+        })
+      yield* inSlices(reader(), { bring })
       expect(seen.splice(0)).toEqual(["asks", "brought", "reads"])
       yield* inSlices(reader())
       expect(seen).toEqual(["asks", "reads"])

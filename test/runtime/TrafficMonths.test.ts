@@ -1,11 +1,11 @@
 // Snapshots of closed cycles and the retention of facts: what is kept of a month when its facts are gone.
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { Journal } from "../../runtime/Journal.ts"
 import { NodeRoster } from "../../runtime/NodeRoster.ts"
 import { TrafficMonths } from "../../runtime/TrafficMonths.ts"
 import { TrafficReads } from "../../runtime/TrafficReads.ts"
-import { TrafficRetention } from "../../runtime/TrafficRetention.ts"
+import { layer as retentionLayer, TrafficRetention } from "../../runtime/TrafficRetention.ts"
 import { TrafficSettings } from "../../runtime/TrafficSettings.ts"
 import { NodeId } from "../../schema/Ids.ts"
 import { bucketMs, type Fact } from "../../src/core/Bucket.ts"
@@ -160,6 +160,34 @@ describe("the retention of facts", { timeout: 60_000 }, () => {
         for (let i = 0; i < 2000 && journal.closed() !== undefined; i++) yield* working(Effect.sleep(50))
         yield* sweep
         expect([yield* oldest, yield* rows]).toEqual([0, [[0, "stale"]]])
+      }),
+      { at: month(8) }
+    )
+  )
+
+  it.effect("ends its round at the first write that is refused, and tries it again at the next round", () =>
+    inLedgers(
+      Effect.gen(function* () {
+        // The first round of the service that is there anyway is over by then.
+        yield* sweep
+        // More interfaces than are looked through at once.
+        for (let i = 0; i < 150; i++) yield* commit(1, `eth${i}`, [fact(month(0), 300, 300)])
+        const store = yield* TrafficStore
+        const journal = yield* Journal
+        const tried: Array<string> = []
+        let isFull = true
+        const offer: typeof journal.offer = (write, settle) => {
+          tried.push(write.kind)
+          return !isFull && journal.offer(write, settle)
+        }
+        yield* Effect.gen(function* () {
+          // It makes a round by itself when it is started.
+          yield* sweep
+          expect([tried, store.factCount()]).toEqual([["dropFacts", "dropFacts"], 150])
+          isFull = false
+          yield* sweep
+        }).pipe(Effect.provide(Layer.fresh(retentionLayer)), Effect.provideService(Journal, { ...journal, offer }))
+        expect([tried.slice(2), store.factCount()]).toEqual([["dropFacts", "dropIfaces", "dropMonths"], 0])
       }),
       { at: month(8) }
     )

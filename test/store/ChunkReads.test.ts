@@ -1,15 +1,22 @@
 // Reads of chunks beside what changes them: a chunk that is in memory must be the one that is on disk.
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { NodeId } from "../../schema/Ids.ts"
-import { type ChunkWrite, HistoryStore, layer as historyLayer } from "../../src/store/History.ts"
+import type { ChunkWrite } from "../../src/store/History.ts"
+import { historyReader } from "../../src/store/HistoryReader.ts"
 import { JournalStore, layer as journalLayer } from "../../src/store/Journal.ts"
+import { Database } from "../../src/store/Sql.ts"
 import { database, quiet, run } from "./Support.ts"
 
 const node = NodeId.make(1)
 const tier = "minute"
 
-const stores = Layer.merge(historyLayer, journalLayer).pipe(Layer.provideMerge(database()), Layer.provide(quiet))
+class Reader extends Context.Tag("test/Reader")<Reader, ReturnType<typeof historyReader>>() {}
+const readerLayer = Layer.effect(
+  Reader,
+  Effect.map(Database, ({ handle }) => historyReader(handle))
+)
+const stores = Layer.merge(readerLayer, journalLayer).pipe(Layer.provideMerge(database()), Layer.provide(quiet))
 
 const chunk = (startAt: number, endAt: number, ...bytes: ReadonlyArray<number>): ChunkWrite => ({
   tier,
@@ -25,8 +32,8 @@ const put = (written: ChunkWrite) =>
     journal.write([{ kind: "fold", nodeId: node, from: "raw", upToId: 0, chunk: written, joined: undefined }])
   )
 
-const stands = Effect.map(HistoryStore, (history) => history.standsBetween(tier, node, 0, 1e9, 0))
-const rows = Effect.flatMap(HistoryStore, (history) =>
+const stands = Effect.map(Reader, (history) => history.standsBetween(tier, node, 0, 1e9, 0))
+const rows = Effect.flatMap(Reader, (history) =>
   Effect.map(stands, (all) => all.flatMap((stand) => history.chunkAt(tier, stand) ?? []))
 )
 const read = Effect.map(rows, (all) =>
@@ -69,7 +76,7 @@ describe("reading chunks", () => {
   it.effect("knows that a chunk is not any more what it was when somebody looked where it stands", () =>
     Effect.gen(function* () {
       const journal = yield* JournalStore
-      const history = yield* HistoryStore
+      const history = yield* Reader
       yield* put(chunk(0, 9000, 1, 2))
       yield* put(chunk(3000, 6000, 3))
       yield* put(chunk(6000, 9000, 4))

@@ -13,29 +13,20 @@ import {
   type Look,
   oldestAhead,
   placesAhead,
-  rowsAhead,
   sealAhead,
-  shelfAhead,
-  tailAhead,
   trimAhead
 } from "../../src/store/ReadAhead.ts"
 import { Database } from "../../src/store/Sql.ts"
 import { database, quiet } from "./Support.ts"
 
 const [one, two] = [NodeId.make(1), NodeId.make(2)]
+
 const folded = ["raw", "minute", "quarter"] as const
 
 const everyLook: ReadonlyArray<Look> = [
-  rowsAhead([1, 2]),
   ...sealAhead(one, [1, 2]),
-  ...tailAhead(one, [1, 2]),
   ...folded.flatMap((tier) => foldAhead(tier, one, 7, 3_600_000)),
-  ...tierNames.flatMap((tier) => [
-    placesAhead(tier, one),
-    shelfAhead(tier, one, 0, 1000, 0),
-    oldestAhead(tier, 64),
-    dropAhead(tier, [1, 2])
-  ]),
+  ...tierNames.flatMap((tier) => [placesAhead(tier, one), oldestAhead(tier, 64), dropAhead(tier, [1, 2])]),
   trimAhead({ upTo: 9, limit: 100, keep: [two] }),
   ...commitAhead(one, two),
   factsEndAhead(one, two),

@@ -3,6 +3,7 @@ import { Effect, Layer, Option } from "effect"
 import * as Compactor from "../../runtime/Compactor.ts"
 import { AppConfig } from "../../runtime/Config.ts"
 import type { HistoryLimits } from "../../runtime/HistoryLimits.ts"
+import * as HistoryDesk from "../../runtime/HistoryDesk.ts"
 import * as HistoryMarks from "../../runtime/HistoryMarks.ts"
 import * as HistoryReads from "../../runtime/HistoryReads.ts"
 import * as HistoryRetention from "../../runtime/HistoryRetention.ts"
@@ -39,7 +40,7 @@ const config = (history: HistoryLimits) =>
 /** Compactor and reads, without what deletes. */
 export const compaction = HistoryReads.layer.pipe(
   Layer.provideMerge(Compactor.layer),
-  Layer.provideMerge(Layer.mergeAll(HistoryMarks.layer, ServiceRuns.layer)),
+  Layer.provideMerge(Layer.mergeAll(HistoryMarks.layer, HistoryDesk.layer, ServiceRuns.layer)),
   Layer.provideMerge(HistoryStore.layer)
 )
 

@@ -1,6 +1,7 @@
 // The history of the seeded fleet: waves with noise, absent buckets and a gap, and a strip of reports.
-import { historyPointsMax, historyRanges, onlineBuckets, onlineSteps } from "../../schema/History.ts"
-import type { HistoryAnswer, HistoryRange, OnlineAnswer, OnlineRange } from "../../schema/History.ts"
+import { historyPointsMax, historyRanges, onlineBuckets, onlineSteps } from "../../schema/HistoryTerms.ts"
+import type { HistoryAnswer, OnlineAnswer, OnlineRange } from "../../schema/History.ts"
+import type { HistoryRange } from "../../schema/HistoryTerms.ts"
 import type { Snapshot } from "../../schema/Snapshot.ts"
 import type { FakeNode } from "./FakeFleet.ts"
 import { Refused } from "./FakeRecords.ts"

@@ -2,7 +2,7 @@
 // The pure parts of a node's history: columns with gaps, the address, figures, turns of reads, texts.
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { historyRanges, hostMetrics, deviceMetrics, optionalDeviceMetrics } from "../../schema/History.ts"
+import { historyRanges, hostMetrics, deviceMetrics, optionalDeviceMetrics } from "../../schema/HistoryTerms.ts"
 import { groupsOf } from "../../src/web/pages/node/history/ChartSpecs.ts"
 import { columnsOf, figuresOf, isEmpty, lonely, rowsOf } from "../../src/web/charts/Columns.ts"
 import { historyChinese } from "../../src/web/pages/node/history/HistoryChinese.ts"

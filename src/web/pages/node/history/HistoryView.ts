@@ -1,5 +1,6 @@
 // What a history address asks for: range, zoom, aggregate, interface, and how each of them moves.
-import type { HistoryAgg, HistoryRange, OnlineRange } from "../../../../../schema/History.ts"
+import type { HistoryAgg, OnlineRange } from "../../../../../schema/History.ts"
+import type { HistoryRange } from "../../../../../schema/HistoryTerms.ts"
 import type { Stretch } from "../../../charts/Times.ts"
 
 export interface HistoryView {

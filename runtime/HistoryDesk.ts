@@ -1,0 +1,144 @@
+// Answers questions about history in a thread, so that reading it holds up nobody; without a thread, on the event loop.
+import { Cause, Context, Effect, Exit, Layer, Option } from "effect"
+import { createRequire } from "node:module"
+import { StorageUnavailable } from "../schema/Errors.ts"
+import { historyReader } from "../src/store/HistoryReader.ts"
+import { Database } from "../src/store/Sql.ts"
+import { deadline } from "./Deadline.ts"
+import { FiberRegister, noteTrouble } from "./FiberStatus.ts"
+import {
+  chart,
+  type ChartAnswer,
+  type ChartQuestion,
+  count,
+  type CountAnswer,
+  type CountQuestion,
+  toolsOf
+} from "./HistoryGathering.ts"
+// What is imported is the text of the file, which has no default of its own.
+// oxlint-disable-next-line import/default
+import program from "./HistoryProgram.ts?program"
+import { KeptThread } from "./KeptThread.ts"
+import { SqlThread } from "./SqlThread.ts"
+
+/** Questions that wait at once: the charts of sixteen pages, which take half a second. */
+const waitingMax = 256
+/** So long one waits for an answer: a disk that takes longer is in trouble. */
+const waitMsMax = 10_000
+
+/** Megabytes of objects in the thread: what is known about 8 MB of chunks that are kept, and the rows of eight nodes. */
+const heapMb = 64
+
+/** Called once, later or at once: fails when too many wait or it takes too long, dies of what SQLite throws. */
+export type Done<Answer> = (result: Exit.Exit<Answer, StorageUnavailable>) => void
+
+export interface DeskFigures {
+  /** Answers that the thread gave. */
+  answered: number
+  /** Given on the event loop, because there is no thread or it failed. */
+  without: number
+  /** Too many waited, or it took too long. */
+  refused: number
+}
+
+export class HistoryDesk extends Context.Tag("runtime/HistoryDesk")<
+  HistoryDesk,
+  {
+    readonly chart: (question: ChartQuestion, done: Done<ChartAnswer>) => void
+    readonly count: (question: CountQuestion, done: Done<CountAnswer>) => void
+    readonly figures: DeskFigures
+  }
+>() {}
+
+/** What the thread answers, by the name of the question. */
+interface Answers {
+  readonly chart: ChartAnswer
+  readonly count: CountAnswer
+}
+type Thread = KeptThread<Answers>
+
+/** Why there is no answer: no thread any more, too many questions, too long a wait, or SQLite failed in it. */
+type Miss = "lost" | "full" | "late" | "failed"
+const reasons: Partial<Record<Miss, string>> = {
+  full: "too many questions about history wait already; ask again in a moment",
+  late: `history gave no answer within ${waitMsMax / 1000} s`
+}
+
+/** `done` is called once, at once or later. */
+const ask = <Name extends keyof Answers>(
+  thread: Thread | undefined,
+  name: Name,
+  question: unknown,
+  done: (answer: Exit.Exit<Answers[Name], Miss>) => void
+): void => {
+  if (thread === undefined || thread.isLost) return done(Exit.fail("lost"))
+  let isDone = false
+  const tell = (answer: Exit.Exit<Answers[Name], Miss>): void => {
+    if (isDone) return
+    isDone = true
+    callOff()
+    done(answer)
+  }
+  const callOff = deadline(waitMsMax, () => tell(Exit.fail("late")))
+  const isAsked = thread.ask(name, question, (outcome) =>
+    tell(Exit.isSuccess(outcome) ? Exit.succeed(outcome.value) : Exit.fail("failed"))
+  )
+  if (!isAsked) tell(Exit.fail(thread.isLost ? "lost" : "full"))
+}
+
+/** Has the thread answer; where it cannot, `local` does. */
+const asking =
+  <Name extends keyof Answers, Question>(
+    thread: Thread | undefined,
+    figures: DeskFigures,
+    name: Name,
+    local: (question: Question) => Answers[Name]
+  ) =>
+  (question: Question, done: Done<Answers[Name]>): void =>
+    ask(thread, name, question, (answer) => {
+      if (Exit.isSuccess(answer)) {
+        figures.answered++
+        return done(Exit.succeed(answer.value))
+      }
+      const message = reasons[Option.getOrElse(Cause.failureOption(answer.cause), () => "failed" as const)]
+      figures[message === undefined ? "without" : "refused"]++
+      if (message !== undefined) return done(Exit.fail(new StorageUnavailable({ message })))
+      let found: Answers[Name]
+      try {
+        found = local(question)
+      } catch (cause) {
+        return done(Exit.die(cause))
+      }
+      done(Exit.succeed(found))
+    })
+
+/** `library` is the path of better-sqlite3, or what stands in for it. */
+const makeWith = (library: string) =>
+  Effect.gen(function* () {
+    const { filename: file, handle } = yield* Database
+    const figures: DeskFigures = { answered: 0, without: 0, refused: 0 }
+    const tools = toolsOf(historyReader(handle))
+    const deskOf = (thread: Thread | undefined) =>
+      HistoryDesk.of({
+        chart: asking(thread, figures, "chart", (question: ChartQuestion) => chart(tools, question)),
+        count: asking(thread, figures, "count", (question: CountQuestion) => count(tools, question)),
+        figures
+      })
+    // Nobody else can look into a database in memory.
+    if (file === ":memory:") return deskOf(undefined)
+    const watch = (yield* FiberRegister).register("HistoryDesk", () => thread.waiting, waitingMax)
+    const clock = yield* Effect.clock
+    const commands = `${program}\nconst commands = program.commandsOf(Sqlite, file)`
+    const thread: Thread = new KeptThread<Answers>({
+      start: () => new SqlThread({ task: "answers about history", commands, library, file, heapMb }),
+      waitingMax,
+      trouble: (message) => noteTrouble(watch, message, clock.unsafeCurrentTimeMillis())
+    })
+    // The service's own connection shall be the last one: its end copies what is left and removes the log.
+    yield* Effect.addFinalizer(() => thread.end)
+    return deskOf(thread)
+  })
+
+export const layerWith = (library: string) => Layer.scoped(HistoryDesk, makeWith(library))
+
+export const layer = layerWith(createRequire(import.meta.url).resolve("better-sqlite3"))
