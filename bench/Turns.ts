@@ -11,6 +11,8 @@ export interface Turn {
   readonly cpuMs: number
   /** Standing ready while others had the cores. */
   readonly queuedMs: number
+  /** What of it the database took, and background work: sealing, retention, sweeps, and the waiting for a busy disk. */
+  readonly workedMs: number
   /** The cores on which it began and ended. */
   readonly cores: ReadonlyArray<number>
 }
@@ -38,7 +40,7 @@ export interface Blocks {
   readonly long: ReadonlyArray<Turn>
 }
 
-const nothing: Turn = { fromMs: 0, toMs: 0, heldMs: 0, cpuMs: 0, queuedMs: 0, cores: [] }
+const nothing: Turn = { fromMs: 0, toMs: 0, heldMs: 0, cpuMs: 0, queuedMs: 0, workedMs: 0, cores: [] }
 
 /** The turn that held the loop for longest, whoever was at fault. */
 export const longestOf = ({ long }: Blocks): Turn =>
@@ -68,17 +70,23 @@ export interface OwnBlocks {
   readonly ownMs: number
   /** What it had computed or stood, milliseconds. */
   readonly cpuMs: number
+  /** The longest that the database and background work took of one turn, without the machine's stops. */
+  readonly workedMs: number
   /** Turns above `overMs`: by the service's own doing, and with the machine's. */
   readonly ownOver: number
   readonly over: number
 }
 
 export const ownOf = (blocks: Blocks, stops: ReadonlyArray<Stop>): OwnBlocks => {
-  const own = blocks.long.map((turn) => ({ cpuMs: turn.cpuMs, ms: Math.max(0, turn.heldMs - stoodMs(turn, stops)) }))
+  const own = blocks.long.map((turn) => {
+    const ms = Math.max(0, turn.heldMs - stoodMs(turn, stops))
+    return { cpuMs: turn.cpuMs, ms, workedMs: Math.min(ms, turn.workedMs) }
+  })
   const longest = own.reduce((one, other) => (other.ms > one.ms ? other : one), { cpuMs: 0, ms: 0 })
   return {
     ownMs: longest.ms,
     cpuMs: longest.cpuMs,
+    workedMs: Math.max(0, ...own.map(({ workedMs }) => workedMs)),
     ownOver: own.filter(({ ms }) => ms > overMs).length,
     over: blocks.long.filter(({ heldMs }) => heldMs > overMs).length
   }

@@ -1,4 +1,6 @@
 // Loaded into the service before it starts: measures how long its event loop was held, and tells its parent when asked.
+import Sqlite from "better-sqlite3"
+import { subscribe } from "node:diagnostics_channel"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { core, machineMs, spent } from "../Scheduler.ts"
 import { type Blocks, longMs, type Turn } from "../Turns.ts"
@@ -14,6 +16,29 @@ loop.enable()
 
 const block = (ns: number): number => Math.max(0, ns / 1e6 - resolutionMs)
 
+/** Milliseconds since the last look that statements of the database took, and portions of background work. */
+let workedMs = 0
+const timed = (target: object, name: string): void => {
+  const was: unknown = Reflect.get(target, name)
+  if (typeof was !== "function") throw new Error(`the library has no ${name}`)
+  Reflect.set(target, name, function (this: unknown, ...args: ReadonlyArray<unknown>): unknown {
+    const from = performance.now()
+    try {
+      return Reflect.apply(was, this, args)
+    } finally {
+      workedMs += performance.now() - from
+    }
+  })
+}
+const empty = new Sqlite(":memory:")
+for (const name of ["get", "all", "run"]) timed(Object.getPrototypeOf(empty.prepare("SELECT 1")) as object, name)
+timed(Object.getPrototypeOf(empty) as object, "exec")
+empty.close()
+// A portion's own statements are counted twice: rather too much than too little.
+subscribe("watchpost:portion", (ms) => {
+  workedMs += Number(ms)
+})
+
 let long: Array<Turn> = []
 let lookedAt = machineMs()
 let before = spent()
@@ -24,8 +49,11 @@ setInterval(() => {
   const waited = queuedMs - before.queuedMs
   const heldMs = now - lookedAt - lookMs - waited
   const here = core()
-  if (heldMs > longMs && long.length < longMax)
-    long.push({ fromMs: lookedAt, toMs: now, heldMs, cpuMs: cpuMs - before.cpuMs, queuedMs: waited, cores: [on, here] })
+  if (heldMs > longMs && long.length < longMax) {
+    const cores = [on, here]
+    long.push({ fromMs: lookedAt, toMs: now, heldMs, cpuMs: cpuMs - before.cpuMs, queuedMs: waited, workedMs, cores })
+  }
+  workedMs = 0
   on = here
   lookedAt = now
   before = { cpuMs, queuedMs }
@@ -45,6 +73,7 @@ process.on("message", () => {
   // The answer is this probe's own work.
   lookedAt = machineMs()
   before = spent()
+  workedMs = 0
 })
 // The service ends when it is told to, whether its parent listens or not.
 process.channel?.unref()

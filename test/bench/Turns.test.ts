@@ -8,6 +8,7 @@ const turn = (fromMs: number, toMs: number, cores: ReadonlyArray<number> = [0, 0
   heldMs,
   cpuMs: 0,
   queuedMs: 0,
+  workedMs: 0,
   cores
 })
 const stop = (fromMs: number, toMs: number, core = 0): Stop => ({ fromMs, toMs, core })
@@ -32,7 +33,24 @@ describe("stops of the machine", () => {
     const long = [turn(0, 100), turn(200, 230), turn(300, 312), turn(400, 440, [0, 0], 25)]
     const blocks: Blocks = { maxMs: 0, p99Ms: 0, p999Ms: 0, long }
 
-    expect(ownOf(blocks, [stop(10, 95), stop(400, 440)])).toEqual({ ownMs: 30, cpuMs: 0, ownOver: 1, over: 3 })
-    expect(ownOf({ ...blocks, long: [] }, [])).toEqual({ ownMs: 0, cpuMs: 0, ownOver: 0, over: 0 })
+    expect(ownOf(blocks, [stop(10, 95), stop(400, 440)])).toEqual({
+      ownMs: 30,
+      cpuMs: 0,
+      workedMs: 0,
+      ownOver: 1,
+      over: 3
+    })
+    expect(ownOf({ ...blocks, long: [] }, [])).toEqual({ ownMs: 0, cpuMs: 0, workedMs: 0, ownOver: 0, over: 0 })
+  })
+
+  it("are not the database's: of its work counts what fits into the turn's own time, the longest of all turns", () => {
+    const long = [
+      { ...turn(0, 100), workedMs: 40 },
+      { ...turn(200, 230), workedMs: 12 }
+    ]
+    const blocks: Blocks = { maxMs: 0, p99Ms: 0, p999Ms: 0, long }
+
+    expect(ownOf(blocks, []).workedMs).toBe(40)
+    expect(ownOf(blocks, [stop(5, 100)]).workedMs).toBe(12)
   })
 })
