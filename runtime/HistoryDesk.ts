@@ -4,7 +4,6 @@ import { createRequire } from "node:module"
 import { StorageUnavailable } from "../schema/Errors.ts"
 import { historyReader } from "../src/store/HistoryReader.ts"
 import { Database } from "../src/store/Sql.ts"
-import { deadline } from "./Deadline.ts"
 import { FiberRegister, noteTrouble } from "./FiberStatus.ts"
 import {
   chart,
@@ -18,7 +17,7 @@ import {
 // What is imported is the text of the file, which has no default of its own.
 // oxlint-disable-next-line import/default
 import program from "./HistoryProgram.ts?program"
-import { KeptThread } from "./KeptThread.ts"
+import { KeptThread, type Miss } from "./KeptThread.ts"
 import { SqlThread } from "./SqlThread.ts"
 
 /** Questions that wait at once: the charts of sixteen pages, which take half a second. */
@@ -57,33 +56,10 @@ interface Answers {
 }
 type Thread = KeptThread<Answers>
 
-/** Why there is no answer: no thread any more, too many questions, too long a wait, or SQLite failed in it. */
-type Miss = "lost" | "full" | "late" | "failed"
+/** What who is refused is told; otherwise it is answered without the thread. */
 const reasons: Partial<Record<Miss, string>> = {
   full: "too many questions about history wait already; ask again in a moment",
   late: `history gave no answer within ${waitMsMax / 1000} s`
-}
-
-/** `done` is called once, at once or later. */
-const ask = <Name extends keyof Answers>(
-  thread: Thread | undefined,
-  name: Name,
-  question: unknown,
-  done: (answer: Exit.Exit<Answers[Name], Miss>) => void
-): void => {
-  if (thread === undefined || thread.isLost) return done(Exit.fail("lost"))
-  let isDone = false
-  const tell = (answer: Exit.Exit<Answers[Name], Miss>): void => {
-    if (isDone) return
-    isDone = true
-    callOff()
-    done(answer)
-  }
-  const callOff = deadline(waitMsMax, () => tell(Exit.fail("late")))
-  const isAsked = thread.ask(name, question, (outcome) =>
-    tell(Exit.isSuccess(outcome) ? Exit.succeed(outcome.value) : Exit.fail("failed"))
-  )
-  if (!isAsked) tell(Exit.fail(thread.isLost ? "lost" : "full"))
 }
 
 /** Has the thread answer; where it cannot, `local` does. */
@@ -94,15 +70,9 @@ const asking =
     name: Name,
     local: (question: Question) => Answers[Name]
   ) =>
-  (question: Question, done: Done<Answers[Name]>): void =>
-    ask(thread, name, question, (answer) => {
-      if (Exit.isSuccess(answer)) {
-        figures.answered++
-        return done(Exit.succeed(answer.value))
-      }
-      const message = reasons[Option.getOrElse(Cause.failureOption(answer.cause), () => "failed" as const)]
-      figures[message === undefined ? "without" : "refused"]++
-      if (message !== undefined) return done(Exit.fail(new StorageUnavailable({ message })))
+  (question: Question, done: Done<Answers[Name]>): void => {
+    const without = (): void => {
+      figures.without++
       let found: Answers[Name]
       try {
         found = local(question)
@@ -110,7 +80,19 @@ const asking =
         return done(Exit.die(cause))
       }
       done(Exit.succeed(found))
+    }
+    if (thread === undefined) return without()
+    thread.ask(name, question, (answer) => {
+      if (Exit.isSuccess(answer)) {
+        figures.answered++
+        return done(Exit.succeed(answer.value))
+      }
+      const message = reasons[Option.getOrElse(Cause.failureOption(answer.cause), () => "failed" as const)]
+      if (message === undefined) return without()
+      figures.refused++
+      done(Exit.fail(new StorageUnavailable({ message })))
     })
+  }
 
 /** `library` is the path of better-sqlite3, or what stands in for it. */
 const makeWith = (library: string) =>
@@ -132,6 +114,7 @@ const makeWith = (library: string) =>
     const thread: Thread = new KeptThread<Answers>({
       start: () => new SqlThread({ task: "answers about history", commands, library, file, heapMb }),
       waitingMax,
+      waitMsMax,
       trouble: (message) => noteTrouble(watch, message, clock.unsafeCurrentTimeMillis())
     })
     // The service's own connection shall be the last one: its end copies what is left and removes the log.

@@ -1,5 +1,6 @@
 // A thread that is started when it is first asked something, and started again when it ended, a few times.
-import { Effect } from "effect"
+import { Effect, Exit } from "effect"
+import { deadline } from "./Deadline.ts"
 import type { Outcome, SqlThread } from "./SqlThread.ts"
 
 /** Threads that end one after the other without an answer; after these it is done without. */
@@ -9,9 +10,14 @@ export interface KeptOptions<Answers extends object> {
   readonly start: () => SqlThread<Answers>
   /** Questions that wait at once; who comes then is refused. */
   readonly waitingMax: number
+  /** So long one waits for an answer, milliseconds. */
+  readonly waitMsMax: number
   /** Told of what the thread could not do, and that it ended. */
   readonly trouble: (message: string) => void
 }
+
+/** Why there is no answer: no thread any more, too many questions, too long a wait, or the thread failed. */
+export type Miss = "lost" | "full" | "late" | "failed"
 
 export class KeptThread<Answers extends object> {
   /** Questions asked and not answered. */
@@ -23,11 +29,6 @@ export class KeptThread<Answers extends object> {
 
   constructor(options: KeptOptions<Answers>) {
     this.options = options
-  }
-
-  /** There will be no thread any more. */
-  get isLost(): boolean {
-    return this.lost >= threadsMax && this.thread?.hasEnded !== false
   }
 
   private usable(): SqlThread<Answers> | undefined {
@@ -42,24 +43,39 @@ export class KeptThread<Answers extends object> {
     return this.thread
   }
 
-  /** `settle` is called once, later. False, and it is not, when too many wait or there is no thread. */
+  /** `done` is called once, at once or later; the answer of who waited too long comes to nobody. */
   ask<Name extends keyof Answers & string>(
     name: Name,
     input: unknown,
-    settle: (outcome: Outcome<Answers[Name]>) => void
-  ): boolean {
-    const thread = this.waiting < this.options.waitingMax ? this.usable() : undefined
-    const isSent = thread?.send(name, input, (outcome) => {
-      this.waiting--
-      if (outcome._tag === "Success") this.lost = 0
-      else if (outcome.cause._tag === "Fail") this.failed(outcome.cause.error)
-      settle(outcome)
+    done: (answer: Exit.Exit<Answers[Name], Miss>) => void
+  ): void {
+    if (this.waiting >= this.options.waitingMax) return done(Exit.fail("full"))
+    const thread = this.usable()
+    if (thread === undefined) return done(Exit.fail("lost"))
+    let isDone = false
+    const tell = (answer: Exit.Exit<Answers[Name], Miss>): void => {
+      if (isDone) return
+      isDone = true
+      callOff()
+      done(answer)
+    }
+    const callOff = deadline(this.options.waitMsMax, () => tell(Exit.fail("late")))
+    const isSent = thread.send(name, input, (outcome) => {
+      this.settle(outcome)
+      tell(Exit.isSuccess(outcome) ? Exit.succeed(outcome.value) : Exit.fail("failed"))
     })
-    if (isSent === true) this.waiting++
-    return isSent === true
+    if (isSent) this.waiting++
+    else tell(Exit.fail("failed"))
   }
 
-  private failed({ _tag, message }: { readonly _tag: string; readonly message: string }): void {
+  private settle(outcome: Outcome<unknown>): void {
+    this.waiting--
+    if (outcome._tag === "Success") {
+      this.lost = 0
+      return
+    }
+    if (outcome.cause._tag !== "Fail") return
+    const { _tag, message } = outcome.cause.error
     // Of everything that waited for a thread the first to hear of its end counts.
     if (_tag === "ThreadEnded" && this.thread?.hasEnded === true) {
       this.thread = undefined

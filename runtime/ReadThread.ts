@@ -1,7 +1,6 @@
 // A thread that reads from the disk what others are about to read; when it cannot, they go on without it.
 import { Effect } from "effect"
 import type { Look } from "../src/store/ReadAhead.ts"
-import { deadline } from "./Deadline.ts"
 import { KeptThread } from "./KeptThread.ts"
 import { SqlThread } from "./SqlThread.ts"
 
@@ -12,7 +11,8 @@ const waitMsMax = 5000
 
 /**
  * Reads one after the other in transactions of their own: they shall not keep the log from being begun anew. A
- * connection that met an error is not used again. What it reads is for the system's cache, its own may be small. The texts are those of src/store/ReadAhead.ts, some twenty.
+ * connection that met an error is not used again. What it reads is for the system's cache, its own may be small. The
+ * texts are those of src/store/ReadAhead.ts, some twenty.
  */
 const commands = `
 const { closeSync, openSync, readSync } = require("node:fs")
@@ -91,6 +91,7 @@ export const readThread = ({ descriptor, file, library, trouble }: ReaderOptions
   new KeptThread<{ read: void }>({
     start: () => new SqlThread({ task: "reads ahead", commands, library, file, data: { descriptor } }),
     waitingMax,
+    waitMsMax,
     trouble
   })
 
@@ -100,16 +101,9 @@ export const bringing =
   (looks: ReadonlyArray<Look>): Effect.Effect<void> =>
     looks.length === 0
       ? Effect.void
-      : Effect.async<void>((resume) => {
-          let isTold = false
-          const tell = (isBrought: boolean): void => {
-            if (isTold) return
-            isTold = true
-            callOff()
-            figures[isBrought ? "brought" : "passed"]++
+      : Effect.async<void>((resume) =>
+          thread.ask("read", looks, (answer) => {
+            figures[answer._tag === "Success" ? "brought" : "passed"]++
             resume(Effect.void)
-          }
-          const callOff = deadline(waitMsMax, () => tell(false))
-          const isAsked = thread.ask("read", looks, (outcome) => tell(outcome._tag === "Success"))
-          if (!isAsked) tell(false)
-        })
+          })
+        )

@@ -62,7 +62,12 @@ export const HistoryStatus = Schema.Struct({
   damaged_chunks: Schema.Int,
   lost_rows: Schema.Int,
   dropped_by_age: Schema.Int,
-  dropped_by_bytes: Schema.Int
+  dropped_by_bytes: Schema.Int,
+  /** Answers by who read: the thread, or the event loop where there is no thread or it failed. */
+  answered_by_thread: Schema.Int,
+  answered_on_loop: Schema.Int,
+  /** Questions that were refused, because too many waited or it took too long. */
+  questions_refused: Schema.Int
 }).annotations({ identifier: "HistoryStatus" })
 export type HistoryStatus = typeof HistoryStatus.Type
 

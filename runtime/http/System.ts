@@ -14,6 +14,7 @@ import { Dispatcher } from "../alert/Dispatcher.ts"
 import { Compactor } from "../Compactor.ts"
 import { AppConfig } from "../Config.ts"
 import { FiberRegister } from "../FiberStatus.ts"
+import { HistoryDesk } from "../HistoryDesk.ts"
 import { HistoryMarks } from "../HistoryMarks.ts"
 import { Intake } from "../Intake.ts"
 import { Journal } from "../Journal.ts"
@@ -65,6 +66,7 @@ const makeHistoryStatus = Effect.gen(function* () {
   const store = yield* HistoryStore
   const compactor = yield* Compactor
   const { figures } = yield* HistoryMarks
+  const { figures: desk } = yield* HistoryDesk
   return (): HistoryStatus => ({
     tiers: store.sizes().map(({ bytes, chunks, tier }) => ({
       tier,
@@ -81,7 +83,10 @@ const makeHistoryStatus = Effect.gen(function* () {
     damaged_chunks: figures.damaged,
     lost_rows: figures.lostRows,
     dropped_by_age: figures.droppedByAge,
-    dropped_by_bytes: figures.droppedByBytes
+    dropped_by_bytes: figures.droppedByBytes,
+    answered_by_thread: desk.answered,
+    answered_on_loop: desk.without,
+    questions_refused: desk.refused
   })
 })
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { HistoryAnswer, HistoryMetric, OnlineAnswer } from "../../schema/History.ts"
 import { deviceMetrics, type HistoryRange, historyRanges, onlineBuckets } from "../../schema/HistoryTerms.ts"
 import type { Snapshot } from "../../schema/Snapshot.ts"
+import type { SystemStatus } from "../../schema/System.ts"
 import {
   addNode,
   type Answer,
@@ -365,5 +366,23 @@ describe("history", () => {
     expect(far.points.map(({ value }) => value)).toEqual([(0.125 * 7) / 3])
     expect((401 * 24 * 3600) / far.step_sec).toBeLessThan(2000)
     expect((await ends(at - hour, at)).points).toEqual([])
+  })
+})
+
+describe("the service's status", () => {
+  it("tells that a thread gave the answers, to the fast lane and to guests alike, and that none was refused", async () => {
+    await setMode("by_node")
+    const status = async () =>
+      ((await service.call("GET", "/api/admin/system/status", admin)).json as SystemStatus).history
+    const before = await status()
+    await history({})
+    await history({}, {})
+    await online(seen.id, "24h", {})
+
+    expect(await status()).toMatchObject({
+      answered_by_thread: before.answered_by_thread + 3,
+      answered_on_loop: 0,
+      questions_refused: 0
+    })
   })
 })

@@ -75,7 +75,10 @@ const historyStatus: SystemStatus["history"] = {
   damaged_chunks: 0,
   lost_rows: 0,
   dropped_by_age: 0,
-  dropped_by_bytes: 0
+  dropped_by_bytes: 0,
+  answered_by_thread: 0,
+  answered_on_loop: 0,
+  questions_refused: 0
 }
 
 export const statusOf = (fleet: FakeFleet): SystemStatus => ({
