@@ -59,7 +59,7 @@ type Thread = KeptThread<Answers>
 /** What who is refused is told; otherwise it is answered without the thread. */
 const reasons: Partial<Record<Miss, string>> = {
   full: "too many questions about history wait already; ask again in a moment",
-  late: `history gave no answer within ${waitMsMax / 1000} s`
+  late: "history gave no answer in time; the disk may be in trouble"
 }
 
 /** Has the thread answer; where it cannot, `local` does. */
@@ -94,8 +94,7 @@ const asking =
     })
   }
 
-/** `library` is the path of better-sqlite3, or what stands in for it. */
-const makeWith = (library: string) =>
+const makeWith = (library: string, waitMs: number) =>
   Effect.gen(function* () {
     const { filename: file, handle } = yield* Database
     const figures: DeskFigures = { answered: 0, without: 0, refused: 0 }
@@ -114,7 +113,7 @@ const makeWith = (library: string) =>
     const thread: Thread = new KeptThread<Answers>({
       start: () => new SqlThread({ task: "answers about history", commands, library, file, heapMb }),
       waitingMax,
-      waitMsMax,
+      waitMsMax: waitMs,
       trouble: (message) => noteTrouble(watch, message, clock.unsafeCurrentTimeMillis())
     })
     // The service's own connection shall be the last one: its end copies what is left and removes the log.
@@ -122,6 +121,7 @@ const makeWith = (library: string) =>
     return deskOf(thread)
   })
 
-export const layerWith = (library: string) => Layer.scoped(HistoryDesk, makeWith(library))
+/** `library` is the path of better-sqlite3, or what stands in for it; `waitMs` is how long an answer may take. */
+export const layerWith = (library: string, waitMs = waitMsMax) => Layer.scoped(HistoryDesk, makeWith(library, waitMs))
 
 export const layer = layerWith(createRequire(import.meta.url).resolve("better-sqlite3"))
