@@ -29,6 +29,12 @@ export const overMs = 20
 /** Shorter turns are not told of one by one. */
 export const longMs = 5
 
+/** A statement on the loop, waiting for a core included. */
+export interface Slowest {
+  readonly ms: number
+  readonly statement: string
+}
+
 /** Since the last time it was asked for. */
 export interface Blocks {
   /** Longest delay of a due timer beyond its own millisecond. */
@@ -38,6 +44,7 @@ export interface Blocks {
   readonly p999Ms: number
   /** The turns above `longMs`. */
   readonly long: ReadonlyArray<Turn>
+  readonly slowest: Slowest
 }
 
 const nothing: Turn = { fromMs: 0, toMs: 0, heldMs: 0, cpuMs: 0, queuedMs: 0, workedMs: 0, cores: [] }

@@ -75,7 +75,7 @@ interface Phase extends OwnBlocks {
   readonly blocks: Blocks
 }
 const toldOf = ({ blocks, cpuMs, over, ownMs, ownOver, workedMs }: Phase): string =>
-  `${workedMs.toFixed(1)} ms of database and background work, a turn in all ${ownMs.toFixed(1)} ms (computing ${cpuMs.toFixed(1)}; ${ownOver} times over ${overMs}); with the machine's stops ${longestOf(blocks).heldMs.toFixed(1)} ms (${over} times), and with waiting for a core ${blocks.maxMs.toFixed(1)} ms, 99 of 100 below ${blocks.p99Ms.toFixed(1)}, 999 of 1,000 below ${blocks.p999Ms.toFixed(1)} ms`
+  `${workedMs.toFixed(1)} ms of database and background work (longest statement ${blocks.slowest.ms.toFixed(1)} ms: ${blocks.slowest.statement}), a turn in all ${ownMs.toFixed(1)} ms (computing ${cpuMs.toFixed(1)}; ${ownOver} times over ${overMs}); with the machine's stops ${longestOf(blocks).heldMs.toFixed(1)} ms (${over} times), and with waiting for a core ${blocks.maxMs.toFixed(1)} ms, 99 of 100 below ${blocks.p99Ms.toFixed(1)}, 999 of 1,000 below ${blocks.p999Ms.toFixed(1)} ms`
 
 const phases = ["before", "beside", "after"] as const
 interface Watched extends Record<(typeof phases)[number], Phase> {

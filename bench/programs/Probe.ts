@@ -3,13 +3,14 @@ import Sqlite from "better-sqlite3"
 import { subscribe } from "node:diagnostics_channel"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { core, machineMs, spent } from "../Scheduler.ts"
-import { type Blocks, longMs, type Turn } from "../Turns.ts"
+import { type Blocks, longMs, type Slowest, type Turn } from "../Turns.ts"
 
 const resolutionMs = 1
 /** Every look asks the scheduler twice, some 20 µs. */
 const lookMs = 2
 /** More than a bench lasts; what is beyond is left out. */
 const longMax = 20_000
+const statementLengthMax = 80
 
 const loop = monitorEventLoopDelay({ resolution: resolutionMs })
 loop.enable()
@@ -18,15 +19,21 @@ const block = (ns: number): number => Math.max(0, ns / 1e6 - resolutionMs)
 
 /** Milliseconds since the last look that statements of the database took, and portions of background work. */
 let workedMs = 0
+/** The statement that took longest since it was asked for. */
+let slowest: Slowest = { ms: 0, statement: "" }
+const took = (ms: number, source: unknown): void => {
+  workedMs += ms
+  if (ms > slowest.ms) slowest = { ms, statement: String(source).replace(/\s+/g, " ").slice(0, statementLengthMax) }
+}
 const timed = (target: object, name: string): void => {
   const was: unknown = Reflect.get(target, name)
   if (typeof was !== "function") throw new Error(`the library has no ${name}`)
-  Reflect.set(target, name, function (this: unknown, ...args: ReadonlyArray<unknown>): unknown {
+  Reflect.set(target, name, function (this: { source?: unknown }, ...args: ReadonlyArray<unknown>): unknown {
     const from = performance.now()
     try {
       return Reflect.apply(was, this, args)
     } finally {
-      workedMs += performance.now() - from
+      took(performance.now() - from, this.source ?? args[0])
     }
   })
 }
@@ -65,9 +72,11 @@ process.on("message", () => {
     maxMs: block(loop.max),
     p99Ms: block(loop.percentile(99)),
     p999Ms: block(loop.percentile(99.9)),
-    long
+    long,
+    slowest
   }
   long = []
+  slowest = { ms: 0, statement: "" }
   loop.reset()
   process.send?.(found)
   // The answer is this probe's own work.

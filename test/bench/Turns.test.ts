@@ -31,7 +31,7 @@ describe("stops of the machine", () => {
 
   it("leave what is the service's own: the longest turn may be another one then", () => {
     const long = [turn(0, 100), turn(200, 230), turn(300, 312), turn(400, 440, [0, 0], 25)]
-    const blocks: Blocks = { maxMs: 0, p99Ms: 0, p999Ms: 0, long }
+    const blocks: Blocks = { maxMs: 0, p99Ms: 0, p999Ms: 0, long, slowest: { ms: 0, statement: "" } }
 
     expect(ownOf(blocks, [stop(10, 95), stop(400, 440)])).toEqual({
       ownMs: 30,
@@ -48,7 +48,7 @@ describe("stops of the machine", () => {
       { ...turn(0, 100), workedMs: 40 },
       { ...turn(200, 230), workedMs: 12 }
     ]
-    const blocks: Blocks = { maxMs: 0, p99Ms: 0, p999Ms: 0, long }
+    const blocks: Blocks = { maxMs: 0, p99Ms: 0, p999Ms: 0, long, slowest: { ms: 0, statement: "" } }
 
     expect(ownOf(blocks, []).workedMs).toBe(40)
     expect(ownOf(blocks, [stop(5, 100)]).workedMs).toBe(12)
