@@ -1,7 +1,6 @@
 // The two steps of compaction for one node, without a fiber: seal journal rows into a chunk, fold chunks into a tier.
 import type { Context } from "effect"
 import { type Buckets, encodingRaw, encodingTier, RawReader, TierReader } from "../src/core/Chunk.ts"
-import type { Details } from "../src/core/Details.ts"
 import { Sealing } from "../src/core/Sealing.ts"
 import { seriesFrom, seriesText } from "../src/core/Series.ts"
 import {
@@ -24,7 +23,7 @@ import type { NodeActor } from "./NodeActor.ts"
 import type { NodeId } from "../schema/Ids.ts"
 import type { HistoryMarks, Mark } from "./HistoryMarks.ts"
 import type { Give } from "./Slices.ts"
-import { addRow } from "./TailRows.ts"
+import { addRow, detailsOf } from "./TailRows.ts"
 
 /** Rows of a chunk at most; a node with as many is sealed whatever the time, also when the clock was set back. */
 export const sealRowsMax = 256
@@ -47,14 +46,11 @@ export interface Seal {
   readonly lost: number
 }
 
-const parsed = (text: string | undefined): Details | undefined =>
-  text === undefined ? undefined : ((JSON.parse(text) as Details | null) ?? undefined)
-
 /** Rows of the journal by these numbers, as far as they are there. */
-function* rowsOf({ journal }: Shelves, seqs: ReadonlyArray<number>): Generator<void, Map<number, TailRow>> {
+function* rowsOf({ history }: Shelves, seqs: ReadonlyArray<number>): Generator<void, Map<number, TailRow>> {
   const rows = new Map<number, TailRow>()
   for (let at = 0; at < seqs.length; at += rowsAtOnce) {
-    for (const row of journal.rows(seqs.slice(at, at + rowsAtOnce))) rows.set(row.seq, row)
+    for (const row of history.reader.rows(seqs.slice(at, at + rowsAtOnce))) rows.set(row.seq, row)
     yield
   }
   return rows
@@ -68,7 +64,7 @@ function* rowsOf({ journal }: Shelves, seqs: ReadonlyArray<number>): Generator<v
 export function* sealOf(shelves: Shelves, actor: NodeActor, before: number): Generator<Give, Seal | undefined> {
   const seqs = actor.unsealed.slice(0, sealRowsMax)
   yield sealAhead(actor.id, seqs)
-  const sealing = new Sealing(parsed(shelves.history.sealedDetails(actor.id)), seqs.length)
+  const sealing = new Sealing(detailsOf(shelves.history.reader.standing(actor.id).details), seqs.length)
   let firstAt: number | undefined
   let [read, lost] = [0, 0]
   const rows = yield* rowsOf(shelves, seqs)

@@ -73,7 +73,7 @@ const isStorageError = (cause: unknown): boolean =>
 
 /** Gives a node's oldest rows up, so that one bad row does not keep the journal from being trimmed. */
 const giveUp = (tools: Tools, actor: NodeActor, mark: Mark): boolean => {
-  const details = tools.history.sealedDetails(actor.id) ?? "null"
+  const details = tools.history.reader.standing(actor.id).details ?? "null"
   const count = Math.min(actor.unsealed.length, sealAttempts)
   const sealedSeq = actor.unsealed[count - 1] as number
   const write = { kind: "seal", nodeId: actor.id, sealedSeq, details, chunk: undefined } as const

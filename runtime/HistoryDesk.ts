@@ -1,8 +1,8 @@
 // Answers questions about history in a thread, so that reading it holds up nobody; without a thread, on the event loop.
-import { Cause, Context, Effect, Exit, Layer, Option } from "effect"
+import { Context, Effect, Either, Exit, Layer } from "effect"
 import { createRequire } from "node:module"
 import { StorageUnavailable } from "../schema/Errors.ts"
-import { historyReader } from "../src/store/HistoryReader.ts"
+import { HistoryStore } from "../src/store/History.ts"
 import { Database } from "../src/store/Sql.ts"
 import { FiberRegister, noteTrouble } from "./FiberStatus.ts"
 import {
@@ -83,11 +83,11 @@ const asking =
     }
     if (thread === undefined) return without()
     thread.ask(name, question, (answer) => {
-      if (Exit.isSuccess(answer)) {
+      if (Either.isRight(answer)) {
         figures.answered++
-        return done(Exit.succeed(answer.value))
+        return done(Exit.succeed(answer.right))
       }
-      const message = reasons[Option.getOrElse(Cause.failureOption(answer.cause), () => "failed" as const)]
+      const message = reasons[answer.left]
       if (message === undefined) return without()
       figures.refused++
       done(Exit.fail(new StorageUnavailable({ message })))
@@ -96,9 +96,9 @@ const asking =
 
 const makeWith = (library: string, waitMs: number) =>
   Effect.gen(function* () {
-    const { filename: file, handle } = yield* Database
+    const { filename: file } = yield* Database
     const figures: DeskFigures = { answered: 0, without: 0, refused: 0 }
-    const tools = toolsOf(historyReader(handle))
+    const tools = toolsOf((yield* HistoryStore).reader)
     const deskOf = (thread: Thread | undefined) =>
       HistoryDesk.of({
         chart: asking(thread, figures, "chart", (question: ChartQuestion) => chart(tools, question)),

@@ -3,7 +3,6 @@ import type { HistoryAnswer, HistoryMetric } from "../schema/History.ts"
 import type { NodeId } from "../schema/Ids.ts"
 import { RawReader, TierReader } from "../src/core/Chunk.ts"
 import { kept } from "../src/core/Column.ts"
-import type { Details } from "../src/core/Details.ts"
 import type { HistoryQuery } from "../src/core/HistoryQuery.ts"
 import { historyText } from "../src/core/HistoryText.ts"
 import { isoSeconds, receivedIn, type Span } from "../src/core/Online.ts"
@@ -12,7 +11,7 @@ import { Sealing } from "../src/core/Sealing.ts"
 import { findSeries, type Series, seriesFrom } from "../src/core/Series.ts"
 import { type Tier, tierNames, tiers } from "../src/core/Tier.ts"
 import type { ChunkRow, HistoryReader, Standing } from "../src/store/HistoryReader.ts"
-import { addRow, TailRows } from "./TailRows.ts"
+import { addRow, detailsOf, TailRows } from "./TailRows.ts"
 
 /** Damaged stretches that an answer lists. */
 const missingMax = 100
@@ -100,8 +99,7 @@ const tailOf = (
 ) => {
   const seqs = unsealed.filter((seq) => seq > sealedSeq)
   if (seqs.length === 0) return undefined
-  const before = details === undefined ? undefined : (JSON.parse(details) as Details | null)
-  const sealing = new Sealing(before ?? undefined, seqs.length, metric)
+  const sealing = new Sealing(detailsOf(details), seqs.length, metric)
   let damaged = 0
   for (const row of tails.of(id, seqs)) if (!addRow(sealing, row, tails.valuesOf)) damaged++
   return { damaged, ...sealing.finish() }

@@ -4,22 +4,14 @@ import { Forbidden, InvalidRequest, NotFound, type StorageUnavailable } from "..
 import type { HistoryAnswer, OnlineAnswer } from "../schema/History.ts"
 import { NodeId } from "../schema/Ids.ts"
 import type { Viewer } from "../schema/Session.ts"
-import {
-  type HistoryParams,
-  type HistoryQuery,
-  historyQuery,
-  isWrong,
-  type Reach,
-  serverIdOf
-} from "../src/core/HistoryQuery.ts"
+import { type HistoryParams, type HistoryQuery, historyQuery, isWrong, serverIdOf } from "../src/core/HistoryQuery.ts"
 import { onlinePoints, onlineRangeOf, onlineSpan, type Span } from "../src/core/Online.ts"
-import type { Tier } from "../src/core/Tier.ts"
+import { perTier, type Tier } from "../src/core/Tier.ts"
 import { canRead } from "../src/core/Visibility.ts"
 import { Settings } from "../src/store/Settings.ts"
 import { AppConfig } from "./Config.ts"
 import { type Done, HistoryDesk } from "./HistoryDesk.ts"
 import type { ChartAnswer, CountAnswer } from "./HistoryGathering.ts"
-import type { HistoryLimits } from "./HistoryLimits.ts"
 import { HistoryMarks } from "./HistoryMarks.ts"
 import { NodeRoster } from "./NodeRoster.ts"
 import { NodeSupervisor } from "./NodeSupervisor.ts"
@@ -99,13 +91,6 @@ const askCount = (tools: Tools, id: NodeId, tier: Tier, span: Span) =>
     tools.desk.count({ id, tier, span, unsealed: unsealedOf(tools, id) }, resume)
   ).pipe(Effect.map((answer) => counted(tools, answer).counts))
 
-const reachOf = ({ hour, minute, quarter, raw }: HistoryLimits): Reach => ({
-  raw: raw.keepMs,
-  minute: minute.keepMs,
-  quarter: quarter.keepMs,
-  hour: hour.keepMs
-})
-
 const make = Effect.gen(function* () {
   const settings = yield* Settings
   const runs = yield* ServiceRuns
@@ -113,7 +98,7 @@ const make = Effect.gen(function* () {
   const roster = yield* NodeRoster
   const clock = yield* Effect.clock
   const tools: Tools = { desk: yield* HistoryDesk, marks: yield* HistoryMarks, supervisor: yield* NodeSupervisor }
-  const reach = reachOf(limits)
+  const reach = perTier((tier) => limits[tier].keepMs)
 
   const text = (viewer: Viewer, params: HistoryParams) =>
     Effect.gen(function* () {

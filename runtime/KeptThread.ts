@@ -1,5 +1,5 @@
 // A thread that is started when it is first asked something, and started again when it ended, a few times.
-import { Effect, Exit } from "effect"
+import { Effect, Either, Exit } from "effect"
 import { deadline } from "./Deadline.ts"
 import type { Outcome, SqlThread } from "./SqlThread.ts"
 
@@ -47,25 +47,25 @@ export class KeptThread<Answers extends object> {
   ask<Name extends keyof Answers & string>(
     name: Name,
     input: unknown,
-    done: (answer: Exit.Exit<Answers[Name], Miss>) => void
+    done: (answer: Either.Either<Answers[Name], Miss>) => void
   ): void {
-    if (this.waiting >= this.options.waitingMax) return done(Exit.fail("full"))
+    if (this.waiting >= this.options.waitingMax) return done(Either.left("full"))
     const thread = this.usable()
-    if (thread === undefined) return done(Exit.fail("lost"))
+    if (thread === undefined) return done(Either.left("lost"))
     let isDone = false
-    const tell = (answer: Exit.Exit<Answers[Name], Miss>): void => {
+    const tell = (answer: Either.Either<Answers[Name], Miss>): void => {
       if (isDone) return
       isDone = true
       callOff()
       done(answer)
     }
-    const callOff = deadline(this.options.waitMsMax, () => tell(Exit.fail("late")))
+    const callOff = deadline(this.options.waitMsMax, () => tell(Either.left("late")))
     const isSent = thread.send(name, input, (outcome) => {
       this.settle(outcome)
-      tell(Exit.isSuccess(outcome) ? Exit.succeed(outcome.value) : Exit.fail("failed"))
+      tell(Exit.isSuccess(outcome) ? Either.right(outcome.value) : Either.left("failed"))
     })
     if (isSent) this.waiting++
-    else tell(Exit.fail("failed"))
+    else tell(Either.left("failed"))
   }
 
   private settle(outcome: Outcome<unknown>): void {

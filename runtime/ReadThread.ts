@@ -1,5 +1,5 @@
 // A thread that reads from the disk what others are about to read; when it cannot, they go on without it.
-import { Effect } from "effect"
+import { Effect, Either } from "effect"
 import type { Look } from "../src/store/ReadAhead.ts"
 import { KeptThread } from "./KeptThread.ts"
 import { SqlThread } from "./SqlThread.ts"
@@ -78,7 +78,7 @@ export interface AheadFigures {
   passed: number
 }
 
-export interface ReaderOptions {
+interface ReaderOptions {
   readonly file: string
   readonly descriptor: number | undefined
   /** Path of better-sqlite3, which the thread loads by itself. */
@@ -103,7 +103,7 @@ export const bringing =
       ? Effect.void
       : Effect.async<void>((resume) =>
           thread.ask("read", looks, (answer) => {
-            figures[answer._tag === "Success" ? "brought" : "passed"]++
+            figures[Either.isRight(answer) ? "brought" : "passed"]++
             resume(Effect.void)
           })
         )

@@ -23,7 +23,7 @@ let active = 0
 const portions = channel("watchpost:portion")
 
 /** Works until the portion is done or has to wait; gives the milliseconds that it took, and the last step. */
-export const portion = <Y extends Give, A>(steps: Generator<Y, A>) => {
+const portion = <A>(steps: Generator<Give, A>) => {
   const startedAt = performance.now()
   const shareMs = portionMs(workMs)
   for (;;) {

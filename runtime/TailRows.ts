@@ -1,12 +1,16 @@
 // The rows that wait to be sealed, for those who read them again and again: a page's charts, one after the other.
 import type { NodeId } from "../schema/Ids.ts"
-import type { Changes } from "../src/core/Details.ts"
+import type { Changes, Details } from "../src/core/Details.ts"
 import type { Sealing } from "../src/core/Sealing.ts"
 import { decode } from "../src/core/VectorCode.ts"
 import type { TailRow } from "../src/store/JournalStatements.ts"
 
 /** Nodes whose rows are kept, each at most as many as one chunk takes: some 4 MB with their values. */
 const nodesMax = 8
+
+/** Details as a node's mark has them, JSON; undefined before the first sealed row. */
+export const detailsOf = (text: string | undefined): Details | undefined =>
+  text === undefined ? undefined : ((JSON.parse(text) as Details | null) ?? undefined)
 
 /** Adds a journal row; false when it cannot be read: it is lost to history, not to the node. */
 export const addRow = (sealing: Sealing, row: TailRow, read: (vector: Buffer) => Float64Array = decode): boolean => {

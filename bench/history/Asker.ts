@@ -1,7 +1,6 @@
 // Asks the running service for history over loopback HTTP, as an administrator's page does, and times the answers.
 import { Agent, request } from "node:http"
-import type { HistoryRange } from "../../schema/HistoryTerms.ts"
-import { historyRanges } from "../../schema/HistoryTerms.ts"
+import { type HistoryRange, historyRanges } from "../../schema/HistoryTerms.ts"
 import { rng } from "../../test/support/HistorySamples.ts"
 import { adminPassword } from "../Service.ts"
 import { historyIdOf, historyNodes, kindOf } from "./Nodes.ts"

@@ -1,7 +1,7 @@
 // What the service would have stored of one kind of node by now: its chunks in every tier, and the rows not sealed yet.
 import { encodeRaw, encodeTier, RawReader, type TierChunk, TierReader } from "../../src/core/Chunk.ts"
 import { changesIn } from "../../src/core/DetailChanges.ts"
-import { type Changes } from "../../src/core/Details.ts"
+import type { Changes } from "../../src/core/Details.ts"
 import { flatten } from "../../src/core/Flatten.ts"
 import { type Layout, layoutOf } from "../../src/core/Layout.ts"
 import { Sealing } from "../../src/core/Sealing.ts"

@@ -16,6 +16,13 @@ export const tiers = {
 } as const
 export type Tier = keyof typeof tiers
 export const tierNames = ["raw", "minute", "quarter", "hour"] as const
+/** One of something for each tier. */
+export const perTier = <A>(make: (tier: Tier) => A): Record<Tier, A> => ({
+  raw: make("raw"),
+  minute: make("minute"),
+  quarter: make("quarter"),
+  hour: make("hour")
+})
 /** Tiers that are folded into a coarser one, finest first. */
 export const foldedTiers = ["raw", "minute", "quarter"] as const
 export type FoldedTier = (typeof foldedTiers)[number]

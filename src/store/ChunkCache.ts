@@ -13,8 +13,8 @@ interface Kept {
 
 /**
  * Forgets what was not asked for the longest. A chunk that others were joined to keeps its id, but not its checksum.
- * Kept is what is read for the second time: what is read once would outlive the young objects, and collecting the old
- * ones takes 60 ms of the event loop at 10,000 nodes.
+ * Kept is what is read for the second time: what is read once would outlive the young objects, and be left to full
+ * collections.
  */
 export class ChunkCache<Row extends Kept> {
   private readonly rows = new Map<number, Row>()

@@ -4,7 +4,7 @@ import { Context, Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
 import { crc32 } from "node:zlib"
 import type { NodeId } from "../../schema/Ids.ts"
-import type { FoldedTier, Tier } from "../core/Tier.ts"
+import { type FoldedTier, perTier, type Tier } from "../core/Tier.ts"
 import { Database } from "./Sql.ts"
 import { onDisk } from "./ChunkSpace.ts"
 import { chunkFormat, type HistoryReader, historyReader } from "./HistoryReader.ts"
@@ -86,8 +86,6 @@ export class HistoryStore extends Context.Tag("store/History")<
     /** On the service's own connection: its reads hold up the event loop. */
     readonly reader: HistoryReader
     readonly marks: (after: NodeId | 0, limit: number) => ReadonlyArray<MarkRow>
-    /** Details after the last sealed row, JSON. */
-    readonly sealedDetails: (id: NodeId) => string | undefined
     /** Start of the first chunk behind an id. */
     readonly firstAfter: (tier: Tier, id: NodeId, afterId: number) => number | undefined
     /** The oldest chunks of a tier, whosever they are. */
@@ -113,10 +111,7 @@ const tierStatements = (db: Sqlite.Database, tier: Tier) => {
 
 const prepare = (db: Sqlite.Database) => ({
   db,
-  raw: tierStatements(db, "raw"),
-  minute: tierStatements(db, "minute"),
-  quarter: tierStatements(db, "quarter"),
-  hour: tierStatements(db, "hour"),
+  ...perTier((tier) => tierStatements(db, tier)),
   layoutOf: db.prepare(
     "INSERT INTO history_layouts (digest, series, chunks) VALUES (?, ?, 1) ON CONFLICT (digest) DO UPDATE SET chunks = chunks + 1 RETURNING id"
   ),
@@ -133,7 +128,6 @@ const prepare = (db: Sqlite.Database) => ({
   marks: db.prepare(
     "SELECT node_id AS nodeId, sealed_seq AS sealedSeq, raw_folded AS rawFolded, minute_folded AS minuteFolded, quarter_folded AS quarterFolded FROM history_marks WHERE node_id > ? ORDER BY node_id LIMIT ?"
   ),
-  sealedDetails: db.prepare("SELECT details FROM history_marks WHERE node_id = ?"),
   newRun: db.prepare("INSERT INTO service_runs (started_at, alive_until) VALUES (?, ?)"),
   aliveRun: db.prepare(
     "UPDATE service_runs SET alive_until = ? WHERE id = (SELECT max(id) FROM service_runs) AND alive_until <= ?"
@@ -211,7 +205,6 @@ const make = Effect.gen(function* () {
   return HistoryStore.of({
     reader: historyReader(database.handle),
     marks: (after, limit) => on().marks.all(after, limit) as Array<MarkRow>,
-    sealedDetails: (id) => (on().sealedDetails.get(id) as { details: string } | undefined)?.details,
     firstAfter: (tier, id, afterId) =>
       (on()[tier].firstAfter.get(id, afterId) as { startAt: number | null }).startAt ?? undefined,
     oldest: (tier, limit) => on()[tier].oldest.all(limit) as Array<OldestRow>,

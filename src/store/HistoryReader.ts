@@ -3,10 +3,10 @@ import type Sqlite from "better-sqlite3"
 import { crc32 } from "node:zlib"
 import type { NodeId } from "../../schema/Ids.ts"
 import type { RawReader, TierReader } from "../core/Chunk.ts"
-import { type FoldedTier, type Tier, tiers } from "../core/Tier.ts"
+import { type FoldedTier, perTier, type Tier, tiers } from "../core/Tier.ts"
 import { unsealed } from "./Checksum.ts"
 import { ChunkCache } from "./ChunkCache.ts"
-import { readRowsSql, type TailRow } from "./JournalStatements.ts"
+import type { TailRow } from "./JournalStatements.ts"
 import { perConnection } from "./PerConnection.ts"
 
 export interface ChunkRow {
@@ -63,12 +63,11 @@ const tierStatements = (db: Sqlite.Database, tier: Tier) => ({
 
 const prepare = (db: Sqlite.Database) => ({
   db,
-  raw: tierStatements(db, "raw"),
-  minute: tierStatements(db, "minute"),
-  quarter: tierStatements(db, "quarter"),
-  hour: tierStatements(db, "hour"),
+  ...perTier((tier) => tierStatements(db, tier)),
   layout: db.prepare("SELECT series FROM history_layouts WHERE id = ?"),
-  rows: db.prepare(readRowsSql),
+  rows: db.prepare(
+    "SELECT seq, node_id AS nodeId, received_at AS receivedAt, vector, details FROM journal WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq"
+  ),
   mark: db.prepare(
     "SELECT sealed_seq AS sealedSeq, raw_folded AS raw, minute_folded AS minute, quarter_folded AS quarter, details FROM history_marks WHERE node_id = ?"
   )

@@ -101,8 +101,6 @@ export class JournalStore extends Context.Tag("store/Journal")<
     /** Where the applied rows with seq in (after, upTo] stand, ascending, at most `limit`. */
     readonly places: (after: number, upTo: number, limit: number) => ReadonlyArray<RowPlace>
     readonly row: (seq: number) => TailRow | undefined
-    /** The rows of these seqs that are there, ascending. */
-    readonly rows: (seqs: ReadonlyArray<number>) => ReadonlyArray<TailRow>
     /** Whether such a write would delete anything. */
     readonly trimmable: (write: TrimWrite) => boolean
     /** Writes and takes back 32 kB: proves that there is space and that the disk answers. */
@@ -234,7 +232,6 @@ const make = Effect.gen(function* () {
     uncovered: (after, upTo, limit) => (on().readUncovered.all(after, upTo, limit) as Array<TailRow>).map(unsealed),
     places: (after, upTo, limit) => on().readPlaces.all(after, upTo, limit) as Array<RowPlace>,
     row: (seq) => unsealed(on().readRow.get(seq) as TailRow | undefined),
-    rows: (seqs) => (on().readRows.all(JSON.stringify(seqs)) as Array<TailRow>).map(unsealed),
     trimmable: ({ keep, upTo }) => on().trimmable.get(upTo, JSON.stringify(keep)) !== undefined,
     probe: () => {
       const statements = on()

@@ -11,10 +11,6 @@ export interface TailRow {
   readonly details: string | null
 }
 
-/** Rows by a JSON list of their seqs. */
-export const readRowsSql =
-  "SELECT seq, node_id AS nodeId, received_at AS receivedAt, vector, details FROM journal WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq"
-
 export const prepare = (db: Sqlite.Database) => ({
   db,
   begin: db.prepare("BEGIN IMMEDIATE"),
@@ -42,7 +38,6 @@ export const prepare = (db: Sqlite.Database) => ({
   readRow: db.prepare(
     "SELECT seq, node_id AS nodeId, received_at AS receivedAt, vector, details FROM journal WHERE seq = ?"
   ),
-  readRows: db.prepare(readRowsSql),
   readUncovered: db.prepare(
     "SELECT j.seq, j.node_id AS nodeId, j.received_at AS receivedAt, j.vector, j.details FROM journal j LEFT JOIN checkpoints c ON c.node_id = j.node_id WHERE j.seq > ? AND j.seq <= ? AND j.seq > coalesce(c.seq, 0) ORDER BY j.seq LIMIT ?"
   ),

@@ -1,7 +1,7 @@
 // The online rate of a node: 48 aligned buckets, what was promised in each, and what this service's outages take away.
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { type OnlineRange } from "../../schema/History.ts"
+import type { OnlineRange } from "../../schema/History.ts"
 import { onlineBuckets, onlineSteps } from "../../schema/HistoryTerms.ts"
 import {
   isoSeconds,

@@ -1,7 +1,7 @@
 // Online rates over a real socket, and both reads of history through seals, restarts and a database in trouble.
 import Database from "better-sqlite3"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type OnlineRange } from "../../schema/History.ts"
+import type { OnlineRange } from "../../schema/History.ts"
 import { onlineBuckets, onlineSteps } from "../../schema/HistoryTerms.ts"
 import { databaseOf, makeHome, removeHomes } from "../support/Program.ts"
 import {

@@ -8,6 +8,7 @@ import { type DeskFigures, HistoryDesk, layerWith } from "../../runtime/HistoryD
 import type { ChartAnswer, CountAnswer } from "../../runtime/HistoryGathering.ts"
 import type { StorageUnavailable } from "../../schema/Errors.ts"
 import type { HistoryAnswer } from "../../schema/History.ts"
+import { layer as historyLayer } from "../../src/store/History.ts"
 import { JournalStore, layer as journalLayer } from "../../src/store/Journal.ts"
 import { Database } from "../../src/store/Sql.ts"
 import { onDisk } from "../support/Engine.ts"
@@ -49,7 +50,7 @@ type Services = HistoryDesk | JournalStore | Database | FiberRegister
 const inFile = <A, E>(file: string, library: string, body: Effect.Effect<A, E, Services>, waitMs = 10_000) =>
   Effect.zipRight(twoReports, body).pipe(
     Effect.provide(
-      Layer.merge(layerWith(library, waitMs), journalLayer).pipe(
+      Layer.merge(layerWith(library, waitMs).pipe(Layer.provide(historyLayer)), journalLayer).pipe(
         Layer.provideMerge(Layer.mergeAll(FiberRegister.layer, database(file))),
         Layer.provide(quiet)
       )

@@ -100,7 +100,6 @@ export const storeOf = (disk: Disk) =>
     uncovered: () => [],
     places: () => [],
     row: () => undefined,
-    rows: () => [],
     trimmable: () => false,
     bytes: () => 0
   })

@@ -1,6 +1,6 @@
 // What a history address asks for: range, zoom, aggregate, interface, and how each of them moves.
 import type { HistoryAgg, OnlineRange } from "../../../../../schema/History.ts"
-import type { HistoryRange } from "../../../../../schema/HistoryTerms.ts"
+import { type HistoryRange, historyRanges } from "../../../../../schema/HistoryTerms.ts"
 import type { Stretch } from "../../../charts/Times.ts"
 
 export interface HistoryView {
@@ -15,15 +15,7 @@ export interface HistoryView {
 }
 
 /** The contract's ranges, in the order of their buttons. */
-export const ranges = {
-  "30m": { spanMs: 1_800_000, stepSec: 3 },
-  "1h": { spanMs: 3_600_000, stepSec: 6 },
-  "12h": { spanMs: 43_200_000, stepSec: 60 },
-  "24h": { spanMs: 86_400_000, stepSec: 120 },
-  "1w": { spanMs: 604_800_000, stepSec: 900 },
-  "15d": { spanMs: 1_296_000_000, stepSec: 1800 },
-  "30d": { spanMs: 2_592_000_000, stepSec: 3600 }
-} as const satisfies Record<HistoryRange, { readonly spanMs: number; readonly stepSec: number }>
+export const ranges = historyRanges
 export const rangeNames = Object.keys(ranges) as ReadonlyArray<HistoryRange>
 
 export const aggNames = ["avg", "max", "min"] as const satisfies ReadonlyArray<HistoryAgg>
