@@ -22,7 +22,6 @@ import { foldAhead, type Look, sealAhead } from "../src/store/ReadAhead.ts"
 import type { NodeActor } from "./NodeActor.ts"
 import type { NodeId } from "../schema/Ids.ts"
 import type { HistoryMarks, Mark } from "./HistoryMarks.ts"
-import type { Give } from "./Slices.ts"
 import { addRow, detailsOf } from "./TailRows.ts"
 
 /** Rows of a chunk at most; a node with as many is sealed whatever the time, also when the clock was set back. */
@@ -56,14 +55,17 @@ function* rowsOf({ history }: Shelves, seqs: ReadonlyArray<number>): Generator<v
   return rows
 }
 
+/** What sealing a node's oldest rows will read. */
+export const sealLooks = (actor: NodeActor): ReadonlyArray<Look> =>
+  sealAhead(actor.id, actor.unsealed.slice(0, sealRowsMax))
+
 /**
  * Seals a node's oldest rows that were received before an instant. A chunk's times ascend and span at most two
  * stretches, so that reads find it by its start; a clock that was set begins a new one. Between two yields the node
  * may take more rows; nobody else may take any away.
  */
-export function* sealOf(shelves: Shelves, actor: NodeActor, before: number): Generator<Give, Seal | undefined> {
+export function* sealOf(shelves: Shelves, actor: NodeActor, before: number): Generator<void, Seal | undefined> {
   const seqs = actor.unsealed.slice(0, sealRowsMax)
-  yield sealAhead(actor.id, seqs)
   const sealing = new Sealing(detailsOf(shelves.history.reader.standing(actor.id).details), seqs.length)
   let firstAt: number | undefined
   let [read, lost] = [0, 0]
@@ -128,7 +130,7 @@ export const isFoldDue = ({ history }: Shelves, id: NodeId, mark: Mark, from: Fo
 }
 
 /** What the fold of the stretch that waits will read. */
-const foldLooks = (id: NodeId, mark: Mark, from: FoldedTier): ReadonlyArray<Look> => {
+export const foldLooks = (id: NodeId, mark: Mark, from: FoldedTier): ReadonlyArray<Look> => {
   const { chunkMs } = tiers[nextTier[from]]
   const before = stretchStart(id, chunkMs, mark.waiting[from] ?? 0) + chunkMs
   return foldAhead(from, id, mark.folded[from], before)
@@ -215,8 +217,7 @@ function* stretchOf({ history }: Shelves, id: NodeId, mark: Mark, from: FoldedTi
  * Folds a node's oldest unfolded chunks of one stretch into a chunk of the next tier, a series between two yields.
  * Buckets that a border cuts, or that a later chunk adds to, stand in two chunks; reads add them up.
  */
-export function* foldOf(shelves: Shelves, id: NodeId, mark: Mark, from: FoldedTier): Generator<Give, Fold | undefined> {
-  yield foldLooks(id, mark, from)
+export function* foldOf(shelves: Shelves, id: NodeId, mark: Mark, from: FoldedTier): Generator<void, Fold | undefined> {
   const to = nextTier[from]
   const { widthMs } = tiers[to]
   const rows = yield* stretchOf(shelves, id, mark, from)

@@ -8,10 +8,12 @@ import { JournalStore } from "../src/store/Journal.ts"
 import { type Look, placesAhead } from "../src/store/ReadAhead.ts"
 import {
   type Fold,
+  foldLooks,
   foldOf,
   isFoldDue,
   isSealDue,
   sealBefore,
+  sealLooks,
   sealOf,
   type Seal,
   settleSeal,
@@ -31,6 +33,8 @@ const every = Schedule.spaced("1 second")
 const graceMs = 2000
 /** Seals that may fail in a row before the rows are given up: without an end they would hold up trimming for ever. */
 const sealAttempts = 5
+/** Jobs whose pages are brought at once: a trip to the thread that reads takes turns of the loop, whatever it brings. */
+const jobsAtOnce = 8
 /** Nodes whose chunks are looked up in one round, when their marks were read from the disk: 20 µs each. */
 const lookupsMax = 500
 
@@ -85,7 +89,7 @@ const giveUp = (tools: Tools, actor: NodeActor, mark: Mark): boolean => {
 }
 
 /** Seals a node's oldest rows; gives way as a fold does. */
-function* sealNode(tools: Tools, actor: NodeActor, mark: Mark, now: number): Generator<Give, void> {
+function* sealNode(tools: Tools, actor: NodeActor, mark: Mark, now: number): Generator<void, void> {
   // Since the job was listed somebody else may have begun; the same rows must not be sealed twice.
   if (mark.isBusy) return
   mark.isBusy = true
@@ -118,7 +122,7 @@ const settleNode = (tools: Tools, actor: NodeActor, mark: Mark, { lost, taken, v
 }
 
 /** Folds a node's oldest stretch; gives way between two series, and to nobody else's fold of the same node. */
-function* foldNode(tools: Tools, id: NodeId, mark: Mark, from: FoldedTier, now: number): Generator<Give, boolean> {
+function* foldNode(tools: Tools, id: NodeId, mark: Mark, from: FoldedTier, now: number): Generator<void, boolean> {
   if (mark.isBusy) return false
   mark.isBusy = true
   let isOffered = false
@@ -150,7 +154,16 @@ const settleFold = ({ marks }: Tools, mark: Mark, from: FoldedTier, { damaged, w
 }
 
 /** Work on one node, which gives way between its steps. */
-type Job = () => Generator<Give, unknown>
+interface Job {
+  /** What it will read. */
+  readonly looks: () => ReadonlyArray<Look>
+  readonly steps: () => Generator<void, unknown>
+}
+
+const foldJob = (tools: Tools, id: NodeId, from: FoldedTier, now: number) => {
+  const mark = tools.marks.of(id)
+  return { looks: () => foldLooks(id, mark, from), steps: () => foldNode(tools, id, mark, from, now) }
+}
 
 /** A fleet's nodes are looked through in milliseconds; so many of them between two looks at the time. */
 const nodesAtOnce = 32
@@ -180,7 +193,7 @@ function* dueJobs(tools: Tools, now: number): Generator<Give, ReadonlyArray<Job>
     const mark = tools.marks.of(actor.id)
     if (mark.isBusy) continue
     if (isSealDue(actor, now, graceMs)) {
-      seals.push(() => sealNode(tools, actor, mark, now))
+      seals.push({ looks: () => sealLooks(actor), steps: () => sealNode(tools, actor, mark, now) })
       continue
     }
     for (const from of foldedTiers) {
@@ -189,7 +202,7 @@ function* dueJobs(tools: Tools, now: number): Generator<Give, ReadonlyArray<Job>
         yield
       }
       if (!isFoldDue(tools, actor.id, mark, from, now)) continue
-      folds.push(() => foldNode(tools, actor.id, mark, from, now))
+      folds.push(foldJob(tools, actor.id, from, now))
       break
     }
   }
@@ -197,15 +210,30 @@ function* dueJobs(tools: Tools, now: number): Generator<Give, ReadonlyArray<Job>
 }
 
 /** Does the jobs one after the other; stops early when the journal takes nothing more. */
-function* worked(tools: Tools, jobs: ReadonlyArray<Job>, figures: { behind: number }): Generator<Give, void> {
-  figures.behind = jobs.length
+function* worked(tools: Tools, jobs: ReadonlyArray<Job>, figures: { behind: number }): Generator<void, void> {
   for (const job of jobs) {
-    if (tools.writer.closed() !== undefined || !tools.writer.room()) return
-    yield* job()
+    if (!isTaking(tools)) return
+    yield* job.steps()
     yield
     figures.behind--
   }
 }
+
+const isTaking = ({ writer }: Tools): boolean => writer.closed() === undefined && writer.room()
+
+/** Does jobs a few at a time; what the next few will read is brought meanwhile. */
+const work = (tools: Tools, jobs: ReadonlyArray<Job>, figures: { behind: number }): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    figures.behind = jobs.length
+    const some = (from: number) => jobs.slice(from, from + jobsAtOnce)
+    const bring = (few: ReadonlyArray<Job>) =>
+      Effect.suspend(() => tools.ahead.bring(few.flatMap((job) => job.looks())))
+    yield* bring(some(0))
+    for (let at = 0; at < jobs.length && isTaking(tools); at += jobsAtOnce) {
+      const doing = inSlices(worked(tools, some(at), figures))
+      yield* Effect.all([doing, bring(some(at + jobsAtOnce))], { concurrency: 2, discard: true })
+    }
+  })
 
 const make = Effect.gen(function* () {
   const register = yield* FiberRegister
@@ -223,7 +251,7 @@ const make = Effect.gen(function* () {
     if (tools.writer.closed() !== undefined) return
     const jobs = yield* inSlices(dueJobs(tools, yield* Clock.currentTimeMillis), tools.ahead)
     for (const id of tools.marks.ids()) if (tools.supervisor.actor(id) === undefined) tools.marks.drop(id)
-    yield* inSlices(worked(tools, jobs, figures), tools.ahead)
+    yield* work(tools, jobs, figures)
   })
   yield* Effect.forkScoped(
     supervised(
@@ -236,7 +264,7 @@ const make = Effect.gen(function* () {
     // Bounded: a disk that does not answer leaves its jobs due for ever.
     for (let rounds = 0; rounds < drainRoundsMax; rounds++) {
       const jobs = atOnce(dueJobs(tools, yield* Clock.currentTimeMillis))
-      for (const job of jobs) atOnce(job())
+      for (const job of jobs) atOnce(job.steps())
       yield* tools.writer.flushed
       yield* pause
       if (jobs.length === 0 || tools.writer.closed() !== undefined) return
@@ -244,7 +272,10 @@ const make = Effect.gen(function* () {
   })
   return Compactor.of({
     behind: () => figures.behind,
-    foldNow: (id, from, now) => inSlices(foldNode(tools, id, tools.marks.of(id), from, now), tools.ahead),
+    foldNow: (id, from, now) => {
+      const { looks, steps } = foldJob(tools, id, from, now)
+      return Effect.suspend(() => tools.ahead.bring(looks())).pipe(Effect.andThen(inSlices(steps())))
+    },
     drain
   })
 })

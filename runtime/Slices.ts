@@ -16,8 +16,16 @@ const restFactor = 3
 
 /** One portion in a turn of the loop, whosever it is: several computations at once shall not hold it for longer. */
 const oneInATurn = Effect.unsafeMakeSemaphore(1)
-/** Computations that are under way in this process, which has one loop. */
+/** Computations of this process, which has one loop, that are under way and do not wait for what they are to read. */
 let active = 0
+
+/** What waits leaves its share to the others. */
+const waiting = (brought: Effect.Effect<void>): Effect.Effect<void> =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => active--),
+    () => brought,
+    () => Effect.sync(() => active++)
+  )
 
 /** Whoever listens is told how many milliseconds each portion took. */
 const portions = channel("watchpost:portion")
@@ -44,10 +52,11 @@ const inPortions = <A>(steps: Generator<Give, A>, ahead: Ahead | undefined): Eff
           pause
         )
       )
-      if (step.done === true) return step.value
-      // With n under way each has an n-th of the quarter: its own rest, and what the others may work and rest.
+      // With n under way each has an n-th of the quarter: its own rest, and what the others may work and rest. Also the
+      // last one rests: the next computation may be there at once.
       yield* Effect.sleep(spentMs * ((1 + restFactor) * active - 1))
-      if (ahead !== undefined && step.value !== undefined) yield* ahead.bring(step.value)
+      if (step.done === true) return step.value
+      if (ahead !== undefined && step.value !== undefined) yield* waiting(ahead.bring(step.value))
     }
   })
 

@@ -77,7 +77,7 @@ describe("the limits of history", { timeout: 60_000 }, () => {
         const memory: Array<Remembered> = []
         for (let part = 0; part < 4; part++) {
           yield* live(memory, [1, 2, 3], 600, 3000)
-          yield* elapse(40_000, 1000)
+          yield* elapse(60_000, 1000)
           expect((yield* size("raw")).bytes).toBeLessThanOrEqual(8000)
           expect((yield* size("minute")).bytes).toBeLessThanOrEqual(60_000)
         }

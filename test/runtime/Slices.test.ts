@@ -88,7 +88,7 @@ describe("work in slices", () => {
       )
       turns.end()
 
-      // Three times twenty steps of three milliseconds; nobody rests after the last portion.
+      // Three times twenty steps of three milliseconds.
       expect(performance.now() - startedAt).toBeGreaterThan(0.8 * 4 * 180)
     })
   )
