@@ -17,8 +17,15 @@ import {
 import type { ChunkWrite, FoldWrite, HistoryStore, SealWrite } from "../src/store/History.ts"
 import type { ChunkRow } from "../src/store/HistoryReader.ts"
 import type { JournalStore } from "../src/store/Journal.ts"
-import type { TailRow } from "../src/store/JournalStatements.ts"
-import { foldAhead, type Look, sealAhead } from "../src/store/ReadAhead.ts"
+import {
+  type FoldQuestion,
+  type FoldSource,
+  foldSource,
+  rowsAtOnce,
+  type SealQuestion,
+  type SealSource,
+  sealSource
+} from "./CompactionSources.ts"
 import type { NodeActor } from "./NodeActor.ts"
 import type { NodeId } from "../schema/Ids.ts"
 import type { HistoryMarks, Mark } from "./HistoryMarks.ts"
@@ -26,11 +33,6 @@ import { addRow, detailsOf } from "./TailRows.ts"
 
 /** Rows of a chunk at most; a node with as many is sealed whatever the time, also when the clock was set back. */
 export const sealRowsMax = 256
-/** Rows that a seal reads between two yields: half a millisecond. */
-const rowsAtOnce = 32
-/** Chunks that one fold takes: more than a stretch usually has, so that nodes that crash often are folded too. */
-const foldPartsMax = 64
-
 export interface Shelves {
   readonly journal: Context.Tag.Service<typeof JournalStore>
   readonly history: Context.Tag.Service<typeof HistoryStore>
@@ -43,33 +45,34 @@ export interface Seal {
   readonly taken: number
   readonly values: number
   readonly lost: number
+  /** When the next row was received, if it is known. */
+  readonly nextAt: number | undefined
 }
 
-/** Rows of the journal by these numbers, as far as they are there. */
-function* rowsOf({ history }: Shelves, seqs: ReadonlyArray<number>): Generator<void, Map<number, TailRow>> {
-  const rows = new Map<number, TailRow>()
-  for (let at = 0; at < seqs.length; at += rowsAtOnce) {
-    for (const row of history.reader.rows(seqs.slice(at, at + rowsAtOnce))) rows.set(row.seq, row)
-    yield
-  }
-  return rows
-}
-
-/** What sealing a node's oldest rows will read. */
-export const sealLooks = (actor: NodeActor): ReadonlyArray<Look> =>
-  sealAhead(actor.id, actor.unsealed.slice(0, sealRowsMax))
+/** What is asked to seal a node's oldest rows. */
+export const sealQuestion = ({ id, unsealed }: NodeActor): SealQuestion => ({
+  id,
+  seqs: unsealed.slice(0, sealRowsMax)
+})
 
 /**
  * Seals a node's oldest rows that were received before an instant. A chunk's times ascend and span at most two
  * stretches, so that reads find it by its start; a clock that was set begins a new one. Between two yields the node
- * may take more rows; nobody else may take any away.
+ * may take more rows; nobody else may take any away. A source that was brought counts if it still fits.
  */
-export function* sealOf(shelves: Shelves, actor: NodeActor, before: number): Generator<void, Seal | undefined> {
-  const seqs = actor.unsealed.slice(0, sealRowsMax)
-  const sealing = new Sealing(detailsOf(shelves.history.reader.standing(actor.id).details), seqs.length)
+export function* sealOf(
+  shelves: Shelves,
+  actor: NodeActor,
+  before: number,
+  brought?: SealSource
+): Generator<void, Seal | undefined> {
+  const { reader } = shelves.history
+  // Rows are taken away at the front, and added at the end.
+  const isFitting = brought !== undefined && brought.seqs[0] === actor.unsealed[0]
+  const { details, rows, seqs } = isFitting ? brought : yield* sealSource(reader, sealQuestion(actor))
+  const sealing = new Sealing(detailsOf(details), seqs.length)
   let firstAt: number | undefined
   let [read, lost] = [0, 0]
-  const rows = yield* rowsOf(shelves, seqs)
   for (; read < seqs.length; read++) {
     if (read % rowsAtOnce === 0) yield
     const row = rows.get(seqs[read] as number)
@@ -93,19 +96,25 @@ export function* sealOf(shelves: Shelves, actor: NodeActor, before: number): Gen
     chunk: undefined
   }
   const values = chunk.times.length * series.length
-  if (startAt === undefined) return { taken: read, lost, values, write: sealed }
+  const nextAt = rows.get(seqs[read] ?? 0)?.receivedAt
+  if (startAt === undefined) return { taken: read, lost, nextAt, values, write: sealed }
   const bytes = yield* encodingRaw(chunk)
-  shelves.history.reader.touch("raw", actor.id)
+  reader.touch("raw", actor.id)
   const written: ChunkWrite = { tier: "raw", startAt, endAt: sealing.lastAt + 1, series: seriesText(series), bytes }
-  return { taken: read, lost, values, write: { ...sealed, chunk: written } }
+  return { taken: read, lost, nextAt, values, write: { ...sealed, chunk: written } }
 }
 
 /** The rows are taken off the node's list: they are in a chunk, or given up. */
-export const settleSeal = ({ journal }: Shelves, actor: NodeActor, mark: Mark, rows: number): void => {
-  mark.sealedSeq = actor.unsealed[rows - 1] ?? mark.sealedSeq
-  actor.unsealed.splice(0, rows)
+export const settleSeal = (
+  { journal }: Shelves,
+  actor: NodeActor,
+  mark: Mark,
+  { nextAt, taken }: Pick<Seal, "nextAt" | "taken">
+): void => {
+  mark.sealedSeq = actor.unsealed[taken - 1] ?? mark.sealedSeq
+  actor.unsealed.splice(0, taken)
   const next = actor.unsealed[0]
-  if (next !== undefined) actor.unsealedFrom = journal.row(next)?.receivedAt ?? actor.unsealedFrom
+  if (next !== undefined) actor.unsealedFrom = nextAt ?? journal.row(next)?.receivedAt ?? actor.unsealedFrom
 }
 
 /** Whether rows wait whose stretch is over. `now` and the grace are milliseconds. */
@@ -129,28 +138,29 @@ export const isFoldDue = ({ history }: Shelves, id: NodeId, mark: Mark, from: Fo
   return Number.isFinite(waiting) && waiting < stretchStart(id, chunkMs, now - foldDelayMs(from))
 }
 
-/** What the fold of the stretch that waits will read. */
-export const foldLooks = (id: NodeId, mark: Mark, from: FoldedTier): ReadonlyArray<Look> => {
-  const { chunkMs } = tiers[nextTier[from]]
-  const before = stretchStart(id, chunkMs, mark.waiting[from] ?? 0) + chunkMs
-  return foldAhead(from, id, mark.folded[from], before)
-}
+/** What is asked to fold a node's oldest stretch. */
+export const foldQuestion = (id: NodeId, mark: Mark, from: FoldedTier): FoldQuestion => ({
+  id,
+  from,
+  afterId: mark.folded[from]
+})
 
 type Readable = ChunkRow & { readonly bytes: Uint8Array }
 const isReadable = (row: ChunkRow): row is Readable => row.bytes !== undefined
 
-const rawPart = ({ history }: Shelves, row: Readable): RawPart => {
+type Layouts = FoldSource["layouts"]
+const rawPart = (layouts: Layouts, row: Readable): RawPart => {
   const reader = new RawReader(row.bytes)
   return {
-    series: seriesFrom(history.reader.layout(row.layoutId) ?? "[]"),
+    series: seriesFrom(layouts.get(row.layoutId) ?? "[]"),
     times: reader.times(),
     column: (index) => reader.column(index)
   }
 }
-const tierPart = ({ history }: Shelves, row: Readable): TierPart => {
+const tierPart = (layouts: Layouts, row: Readable): TierPart => {
   const reader = new TierReader(row.bytes)
   return {
-    series: seriesFrom(history.reader.layout(row.layoutId) ?? "[]"),
+    series: seriesFrom(layouts.get(row.layoutId) ?? "[]"),
     times: reader.times(),
     rows: reader.rows(),
     buckets: (index) => reader.series(index)
@@ -158,10 +168,10 @@ const tierPart = ({ history }: Shelves, row: Readable): TierPart => {
 }
 
 /** A part, or nothing when its bytes make no sense although their checksum holds. */
-const readable = <P>(shelves: Shelves, rows: ReadonlyArray<Readable>, part: (shelves: Shelves, row: Readable) => P) =>
+const readable = <P>(layouts: Layouts, rows: ReadonlyArray<Readable>, part: (layouts: Layouts, row: Readable) => P) =>
   rows.flatMap((row) => {
     try {
-      return [part(shelves, row)]
+      return [part(layouts, row)]
     } catch {
       return []
     }
@@ -197,35 +207,27 @@ function* joined(rows: ReadonlyArray<ChunkRow>, parts: ReadonlyArray<RawPart>): 
 }
 
 /**
- * The oldest unfolded chunks of one stretch, at most as many as one fold takes. Each is read by itself: on a busy disk
- * a chunk whose pages are not in memory takes milliseconds.
- */
-function* stretchOf({ history }: Shelves, id: NodeId, mark: Mark, from: FoldedTier) {
-  const { chunkMs } = tiers[nextTier[from]]
-  const places = history.reader.placesAfter(from, id, mark.folded[from], foldPartsMax)
-  const rows: Array<ChunkRow> = []
-  for (const place of places) {
-    if (stretchStart(id, chunkMs, place.startAt) !== stretchStart(id, chunkMs, places[0]?.startAt ?? 0)) break
-    yield
-    const row = history.reader.chunk(from, place.id)
-    if (row !== undefined) rows.push(row)
-  }
-  return rows
-}
-
-/**
  * Folds a node's oldest unfolded chunks of one stretch into a chunk of the next tier, a series between two yields.
- * Buckets that a border cuts, or that a later chunk adds to, stand in two chunks; reads add them up.
+ * Buckets that a border cuts, or that a later chunk adds to, stand in two chunks; reads add them up. A source that was
+ * brought counts if it still fits.
  */
-export function* foldOf(shelves: Shelves, id: NodeId, mark: Mark, from: FoldedTier): Generator<void, Fold | undefined> {
+export function* foldOf(
+  { history: { reader } }: Pick<Shelves, "history">,
+  id: NodeId,
+  mark: Mark,
+  from: FoldedTier,
+  brought?: FoldSource
+): Generator<void, Fold | undefined> {
   const to = nextTier[from]
   const { widthMs } = tiers[to]
-  const rows = yield* stretchOf(shelves, id, mark, from)
+  const question = foldQuestion(id, mark, from)
+  const isFitting = brought !== undefined && brought.afterId === question.afterId
+  const { layouts, rows } = isFitting ? brought : yield* foldSource(reader, question)
   const last = rows[rows.length - 1]
   if (last === undefined) return undefined
   const sound = rows.filter(isReadable)
-  const raw = from === "raw" ? readable(shelves, sound, rawPart) : []
-  const parts = from === "raw" ? raw : readable(shelves, sound, tierPart)
+  const raw = from === "raw" ? readable(layouts, sound, rawPart) : []
+  const parts = from === "raw" ? raw : readable(layouts, sound, tierPart)
   yield
   const all = from === "raw" ? foldingRaw(raw, widthMs) : foldingTier(parts as ReadonlyArray<TierPart>, widthMs)
   const series: Array<Buckets> = []
@@ -238,7 +240,7 @@ export function* foldOf(shelves: Shelves, id: NodeId, mark: Mark, from: FoldedTi
   const damaged = rows.length - parts.length
   if (times.length === 0) return { damaged, write: { ...write, chunk: undefined, joined: undefined } }
   const bytes = yield* encodingTier({ times, rows: counts, series })
-  shelves.history.reader.touch(to, id)
+  reader.touch(to, id)
   const startAt = times[0] as number
   const endAt = (times[times.length - 1] as number) + widthMs
   const chunk = { tier: to, startAt, endAt, series: seriesText(all.series), bytes }

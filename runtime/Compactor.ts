@@ -2,38 +2,22 @@
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import type { NodeId } from "../schema/Ids.ts"
 import { atOnce } from "../src/core/Steps.ts"
-import { type FoldedTier, foldedTiers, nextTier } from "../src/core/Tier.ts"
-import { HistoryStore, type HistoryWrite } from "../src/store/History.ts"
+import { type FoldedTier, foldedTiers } from "../src/core/Tier.ts"
+import { HistoryStore } from "../src/store/History.ts"
 import { JournalStore } from "../src/store/Journal.ts"
 import { type Look, placesAhead } from "../src/store/ReadAhead.ts"
-import {
-  type Fold,
-  foldLooks,
-  foldOf,
-  isFoldDue,
-  isSealDue,
-  sealBefore,
-  sealLooks,
-  sealOf,
-  type Seal,
-  settleSeal,
-  type Shelves
-} from "./Compaction.ts"
-import { FiberRegister, noteTrouble, supervised, type Watch } from "./FiberStatus.ts"
-import { HistoryMarks, type Mark } from "./HistoryMarks.ts"
+import { isFoldDue, isSealDue } from "./Compaction.ts"
+import { folding, graceMs, type Job, sealing, type Steps, type Tools } from "./CompactionJobs.ts"
+import { FiberRegister, supervised } from "./FiberStatus.ts"
+import { HistoryMarks } from "./HistoryMarks.ts"
 import { Journal } from "./Journal.ts"
-import type { NodeActor } from "./NodeActor.ts"
 import { NodeSupervisor } from "./NodeSupervisor.ts"
 import { pause } from "./Pause.ts"
-import { type Ahead, ReadAhead } from "./ReadAhead.ts"
+import { ReadAhead } from "./ReadAhead.ts"
 import { type Give, inSlices } from "./Slices.ts"
 
 const every = Schedule.spaced("1 second")
-/** A report that arrived just before its stretch ended is committed within this. */
-const graceMs = 2000
-/** Seals that may fail in a row before the rows are given up: without an end they would hold up trimming for ever. */
-const sealAttempts = 5
-/** Jobs whose pages are brought at once: a trip to the thread that reads takes turns of the loop, whatever it brings. */
+/** Jobs that are read for at once: a trip to the thread that reads takes turns of the loop, whatever it brings. */
 const jobsAtOnce = 8
 /** Nodes whose chunks are looked up in one round, when their marks were read from the disk: 20 µs each. */
 const lookupsMax = 500
@@ -52,118 +36,6 @@ export class Compactor extends Context.Tag("runtime/Compactor")<
     readonly drain: Effect.Effect<void>
   }
 >() {}
-
-interface Tools extends Shelves {
-  readonly writer: Context.Tag.Service<typeof Journal>
-  readonly supervisor: Context.Tag.Service<typeof NodeSupervisor>
-  readonly ahead: Ahead
-  readonly watch: Watch
-}
-
-/** Offers a write about one node; the mark is busy until the commit is known. */
-const offer = (tools: Tools, mark: Mark, write: HistoryWrite, settle: (committed: boolean) => unknown): boolean => {
-  mark.isBusy = true
-  const isTaken = tools.writer.offer(write, (committed) => {
-    mark.isBusy = false
-    settle(committed)
-  })
-  if (!isTaken) mark.isBusy = false
-  return isTaken
-}
-
-/** SQLite's own errors carry its codes. */
-const isStorageError = (cause: unknown): boolean =>
-  cause instanceof Error && "code" in cause && String(cause.code).startsWith("SQLITE_")
-
-/** Gives a node's oldest rows up, so that one bad row does not keep the journal from being trimmed. */
-const giveUp = (tools: Tools, actor: NodeActor, mark: Mark): boolean => {
-  const details = tools.history.reader.standing(actor.id).details ?? "null"
-  const count = Math.min(actor.unsealed.length, sealAttempts)
-  const sealedSeq = actor.unsealed[count - 1] as number
-  const write = { kind: "seal", nodeId: actor.id, sealedSeq, details, chunk: undefined } as const
-  return offer(tools, mark, write, (committed) => {
-    if (!committed) return
-    tools.marks.figures.lostRows += count
-    settleSeal(tools, actor, mark, count)
-  })
-}
-
-/** Seals a node's oldest rows; gives way as a fold does. */
-function* sealNode(tools: Tools, actor: NodeActor, mark: Mark, now: number): Generator<void, void> {
-  // Since the job was listed somebody else may have begun; the same rows must not be sealed twice.
-  if (mark.isBusy) return
-  mark.isBusy = true
-  let isOffered = false
-  try {
-    const seal = yield* sealOf(tools, actor, sealBefore(actor, now, graceMs))
-    if (seal === undefined) return
-    isOffered = offer(tools, mark, seal.write, (committed) => committed && settleNode(tools, actor, mark, seal))
-  } catch (cause) {
-    noteTrouble(tools.watch, `node ${actor.id}: ${String(cause)}`, now)
-    // The rows are not to blame for a disk that does not answer: they are sealed when it does.
-    if (isStorageError(cause) || ++mark.failures < sealAttempts) return
-    isOffered = giveUp(tools, actor, mark)
-  } finally {
-    if (!isOffered) mark.isBusy = false
-  }
-}
-
-const settleNode = (tools: Tools, actor: NodeActor, mark: Mark, { lost, taken, values, write }: Seal): void => {
-  const { figures } = tools.marks
-  mark.failures = 0
-  figures.lostRows += lost
-  if (write.chunk !== undefined) {
-    figures.seals++
-    figures.values += values
-    figures.bytes += write.chunk.bytes.length
-    if (mark.waiting.raw === Number.POSITIVE_INFINITY) mark.waiting.raw = write.chunk.startAt
-  }
-  settleSeal(tools, actor, mark, taken)
-}
-
-/** Folds a node's oldest stretch; gives way between two series, and to nobody else's fold of the same node. */
-function* foldNode(tools: Tools, id: NodeId, mark: Mark, from: FoldedTier, now: number): Generator<void, boolean> {
-  if (mark.isBusy) return false
-  mark.isBusy = true
-  let isOffered = false
-  try {
-    const fold = yield* foldOf(tools, id, mark, from)
-    if (fold === undefined) mark.waiting[from] = Number.POSITIVE_INFINITY
-    else isOffered = offer(tools, mark, fold.write, (committed) => committed && settleFold(tools, mark, from, fold))
-  } catch (cause) {
-    if (isStorageError(cause)) throw cause
-    // Chunks that nobody can fold wait for a version that can; the others go on.
-    noteTrouble(tools.watch, `node ${id}, ${from}: ${String(cause)}`, now)
-    mark.waiting[from] = Number.POSITIVE_INFINITY
-  } finally {
-    if (!isOffered) mark.isBusy = false
-  }
-  return isOffered
-}
-
-const settleFold = ({ marks }: Tools, mark: Mark, from: FoldedTier, { damaged, write }: Fold): void => {
-  const { figures } = marks
-  figures.folds++
-  figures.damaged += damaged
-  mark.folded[from] = write.upToId
-  mark.waiting[from] = undefined
-  const to = nextTier[from]
-  if (to !== "hour" && write.chunk !== undefined && mark.waiting[to] === Number.POSITIVE_INFINITY) {
-    mark.waiting[to] = write.chunk.startAt
-  }
-}
-
-/** Work on one node, which gives way between its steps. */
-interface Job {
-  /** What it will read. */
-  readonly looks: () => ReadonlyArray<Look>
-  readonly steps: () => Generator<void, unknown>
-}
-
-const foldJob = (tools: Tools, id: NodeId, from: FoldedTier, now: number) => {
-  const mark = tools.marks.of(id)
-  return { looks: () => foldLooks(id, mark, from), steps: () => foldNode(tools, id, mark, from, now) }
-}
 
 /** A fleet's nodes are looked through in milliseconds; so many of them between two looks at the time. */
 const nodesAtOnce = 32
@@ -193,7 +65,7 @@ function* dueJobs(tools: Tools, now: number): Generator<Give, ReadonlyArray<Job>
     const mark = tools.marks.of(actor.id)
     if (mark.isBusy) continue
     if (isSealDue(actor, now, graceMs)) {
-      seals.push({ looks: () => sealLooks(actor), steps: () => sealNode(tools, actor, mark, now) })
+      seals.push(sealing(tools, { actor, mark, now }))
       continue
     }
     for (const from of foldedTiers) {
@@ -202,36 +74,40 @@ function* dueJobs(tools: Tools, now: number): Generator<Give, ReadonlyArray<Job>
         yield
       }
       if (!isFoldDue(tools, actor.id, mark, from, now)) continue
-      folds.push(foldJob(tools, actor.id, from, now))
+      folds.push(folding(tools, { id: actor.id, mark, from, now }))
       break
     }
   }
   return [...seals, ...folds]
 }
 
-/** Does the jobs one after the other; stops early when the journal takes nothing more. */
-function* worked(tools: Tools, jobs: ReadonlyArray<Job>, figures: { behind: number }): Generator<void, void> {
-  for (const job of jobs) {
+interface CompactorFigures {
+  behind: number
+}
+
+const isTaking = ({ writer }: Tools): boolean => writer.closed() === undefined && writer.room()
+
+/** Does jobs one after the other; stops early when the journal takes nothing more. */
+function* worked(tools: Tools, jobs: ReadonlyArray<Steps>, figures: CompactorFigures): Generator<void, void> {
+  for (const steps of jobs) {
     if (!isTaking(tools)) return
-    yield* job.steps()
+    yield* steps()
     yield
     figures.behind--
   }
 }
 
-const isTaking = ({ writer }: Tools): boolean => writer.closed() === undefined && writer.room()
-
-/** Does jobs a few at a time; what the next few will read is brought meanwhile. */
-const work = (tools: Tools, jobs: ReadonlyArray<Job>, figures: { behind: number }): Effect.Effect<void> =>
+/** Does jobs a few at a time; what the next few work on is read meanwhile. */
+const work = (tools: Tools, jobs: ReadonlyArray<Job>, figures: CompactorFigures): Effect.Effect<void> =>
   Effect.gen(function* () {
     figures.behind = jobs.length
-    const some = (from: number) => jobs.slice(from, from + jobsAtOnce)
-    const bring = (few: ReadonlyArray<Job>) =>
-      Effect.suspend(() => tools.ahead.bring(few.flatMap((job) => job.looks())))
-    yield* bring(some(0))
-    for (let at = 0; at < jobs.length && isTaking(tools); at += jobsAtOnce) {
-      const doing = inSlices(worked(tools, some(at), figures))
-      yield* Effect.all([doing, bring(some(at + jobsAtOnce))], { concurrency: 2, discard: true })
+    const few = (at: number) =>
+      Effect.forEach(jobs.slice(at, at + jobsAtOnce), ({ brought }) => brought, { concurrency: "unbounded" })
+    let now = yield* few(0)
+    for (let at = 0; now.length > 0 && isTaking(tools);) {
+      at += jobsAtOnce
+      const [, next] = yield* Effect.all([inSlices(worked(tools, now, figures)), few(at)], { concurrency: 2 })
+      now = next
     }
   })
 
@@ -272,10 +148,8 @@ const make = Effect.gen(function* () {
   })
   return Compactor.of({
     behind: () => figures.behind,
-    foldNow: (id, from, now) => {
-      const { looks, steps } = foldJob(tools, id, from, now)
-      return Effect.suspend(() => tools.ahead.bring(looks())).pipe(Effect.andThen(inSlices(steps())))
-    },
+    foldNow: (id, from, now) =>
+      Effect.flatMap(folding(tools, { id, mark: tools.marks.of(id), from, now }).brought, (steps) => inSlices(steps())),
     drain
   })
 })

@@ -103,7 +103,7 @@ const measure = (order: SealOrder, shelves: Shelves): SealResult => {
         found.bytes += round < warmupRounds ? 0 : (seal.write.chunk?.bytes.length ?? 0)
       })
       if (round >= warmupRounds) found.seals.push(took)
-      settleSeal(shelves, actor, marks[n] as Mark, stretchRows)
+      settleSeal(shelves, actor, marks[n] as Mark, { taken: stretchRows, nextAt: undefined })
     })
     const took = cpuOf(() => store.write(writes))
     if (round >= warmupRounds) found.writes.push(took / kinds)

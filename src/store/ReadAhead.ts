@@ -1,7 +1,7 @@
 // What other statements are about to read, as statements that read it and give nothing: for a thread that goes before.
 import type { NodeId } from "../../schema/Ids.ts"
 import { bucketMs } from "../core/Bucket.ts"
-import { type FoldedTier, nextTier, type Tier } from "../core/Tier.ts"
+import type { Tier } from "../core/Tier.ts"
 import type { TrimWrite } from "./Journal.ts"
 
 /** Something to read: pages of rows, of the list of free pages, or of the log. */
@@ -36,27 +36,6 @@ const all = (column: string): string => `count(substr(${column}, -1))`
 const byNode = (tier: Tier): string => `history_${tier} INDEXED BY history_${tier}_by_node`
 const listed = "(SELECT value FROM json_each(?))"
 
-const markAhead = (id: NodeId): Look => ({
-  sql: `SELECT ${all("details")} FROM history_marks WHERE node_id = ?`,
-  values: [id]
-})
-
-/** Where a node's next chunk of a tier will stand in the index. */
-const endAhead = (tier: Tier, id: NodeId): Look => ({
-  sql: `SELECT max(start_at) FROM ${byNode(tier)} WHERE node_id = ?`,
-  values: [id]
-})
-
-/** What it takes to seal these rows of a node. */
-export const sealAhead = (id: NodeId, seqs: ReadonlyArray<number>): ReadonlyArray<Look> => [
-  {
-    sql: `SELECT ${all("vector")}, ${all("details")} FROM journal WHERE seq IN ${listed}`,
-    values: [JSON.stringify(seqs)]
-  },
-  markAhead(id),
-  endAhead("raw", id)
-]
-
 /** All that stands in the index of a tier about a node. */
 export const placesAhead = (tier: Tier, id: NodeId): Look => ({
   sql: `SELECT count(end_at) FROM ${byNode(tier)} WHERE node_id = ?`,
@@ -77,17 +56,6 @@ export const factsEndAhead = (from: NodeId, to: NodeId): Look => ({
   sql: "SELECT count((SELECT max(bucket) FROM traffic_facts WHERE iface_id = i.id)) FROM traffic_ifaces i WHERE i.node_id BETWEEN ? AND ?",
   values: [from, to]
 })
-
-/** What it takes to fold a node's chunks behind an id that start before an instant. */
-export const foldAhead = (from: FoldedTier, id: NodeId, afterId: number, before: number): ReadonlyArray<Look> => [
-  {
-    sql: `SELECT ${all("bytes")} FROM ${byNode(from)} WHERE node_id = ? AND start_at < ? AND id > ?`,
-    values: [id, before, afterId]
-  },
-  placesAhead(from, id),
-  endAhead(nextTier[from], id),
-  markAhead(id)
-]
 
 /** What it takes to look at the oldest chunks of a tier, without their bytes. */
 export const oldestAhead = (tier: Tier, limit: number): Look => ({

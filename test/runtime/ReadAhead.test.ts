@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import * as CommitPages from "../../runtime/CommitPages.ts"
 import { FiberRegister } from "../../runtime/FiberStatus.ts"
-import { type Ahead, layerWith, ReadAhead } from "../../runtime/ReadAhead.ts"
+import { type Ahead, layerWith, nothingAhead, ReadAhead } from "../../runtime/ReadAhead.ts"
 import type { Look } from "../../src/store/ReadAhead.ts"
 import { Database, layer as sqlLayer } from "../../src/store/Sql.ts"
 import { epoch, onDisk, until } from "../support/Engine.ts"
@@ -190,6 +190,7 @@ const inFile = <A, E>(file: string, body: Effect.Effect<A, E, ReadAhead | Databa
 const recording = () => {
   const asked: Array<ReadonlyArray<Look>> = []
   const service = ReadAhead.of({
+    ...nothingAhead,
     bring: (looks) => Effect.sync(() => void asked.push(looks)),
     figures: { brought: 0, passed: 0 }
   })

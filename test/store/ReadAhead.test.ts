@@ -8,12 +8,10 @@ import {
   dropAhead,
   factsAhead,
   factsEndAhead,
-  foldAhead,
   ifacesAhead,
   type Look,
   oldestAhead,
   placesAhead,
-  sealAhead,
   trimAhead
 } from "../../src/store/ReadAhead.ts"
 import { Database } from "../../src/store/Sql.ts"
@@ -21,11 +19,7 @@ import { database, quiet } from "./Support.ts"
 
 const [one, two] = [NodeId.make(1), NodeId.make(2)]
 
-const folded = ["raw", "minute", "quarter"] as const
-
 const everyLook: ReadonlyArray<Look> = [
-  ...sealAhead(one, [1, 2]),
-  ...folded.flatMap((tier) => foldAhead(tier, one, 7, 3_600_000)),
   ...tierNames.flatMap((tier) => [placesAhead(tier, one), oldestAhead(tier, 64), dropAhead(tier, [1, 2])]),
   trimAhead({ upTo: 9, limit: 100, keep: [two] }),
   ...commitAhead(one, two),
