@@ -1,5 +1,5 @@
 // Owns what a run needs on disk: an up-to-date build, the bundled programs, and homes for servers, all gone afterwards.
-import { build } from "esbuild"
+import { build, type Plugin } from "esbuild"
 import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -60,9 +60,12 @@ export const removeFile = (file: string): void => rmSync(file, { force: true })
 /** Bytes of a file, 0 when there is none. */
 export const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size : 0)
 
+/** The scripts that build and start are no TypeScript: they run before anything is installed. */
+const launchModule = (name: string): Promise<unknown> => import(pathToFileURL(join(root, "runtime/launch", name)).href)
+
 /** Builds dist when it is stale, with the build's own words on standard error. */
 const buildServer = async (): Promise<void> => {
-  const stamp = (await import(pathToFileURL(join(root, "runtime/launch/stamp.mjs")).href)) as { isStale: () => boolean }
+  const stamp = (await launchModule("stamp.mjs")) as { isStale: () => boolean }
   if (!stamp.isStale()) return
   const script = join(root, "runtime/launch/build.mjs")
   const { status } = spawnSync(process.execPath, [script], { cwd: root, stdio: ["ignore", 2, 2] })
@@ -71,6 +74,7 @@ const buildServer = async (): Promise<void> => {
 
 /** Bundled as the service itself is: a loader that compiles while running would be measured along with it. */
 const buildPrograms = async (): Promise<void> => {
+  const { programsInBundle } = (await launchModule("program.mjs")) as { programsInBundle: Plugin }
   await build({
     entryPoints: programs.map((name) => join(root, "bench/programs", `${name}.ts`)),
     outdir: folder(),
@@ -80,6 +84,7 @@ const buildPrograms = async (): Promise<void> => {
     format: "esm",
     target: "node20",
     external: ["better-sqlite3"],
+    plugins: [programsInBundle],
     banner: {
       js: 'import { createRequire as createBundleRequire } from "node:module";\nconst require = createBundleRequire(import.meta.url);'
     },
