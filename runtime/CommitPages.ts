@@ -12,6 +12,13 @@ import { ReadAhead } from "./ReadAhead.ts"
  * minute. A look at the checkpoints and marks of 10,000 nodes and at the log takes the thread some 30 ms.
  */
 const everyMs = 10_000
+/**
+ * The log's beginning goes round within seconds, and a commit that lands on a page which was given away waits for it. A look
+ * takes the thread 4 ms where everything is in memory.
+ */
+const logEveryMs = 1000
+/** More than the log of 10,000 nodes goes round in, unless a backup keeps it from beginning anew. */
+const logBytesSoon = 33_554_432
 /** Nodes looked at at once: others wait for the thread so long. */
 const nodesAtOnce = 1000
 /** Of the list of free pages: room for half a gigabyte, more than is written while a backup keeps the file as it is. */
@@ -36,7 +43,9 @@ const make = Effect.gen(function* () {
     }
   })
   const rounds = Effect.repeat(round, Schedule.spaced(everyMs))
-  yield* Effect.forkScoped(supervised(watch, Effect.andThen(rounds, Effect.never)))
+  const logRounds = Effect.repeat(ahead.bring([{ logBytes: logBytesSoon }]), Schedule.spaced(logEveryMs))
+  const both = Effect.all([rounds, logRounds], { concurrency: 2, discard: true })
+  yield* Effect.forkScoped(supervised(watch, Effect.andThen(both, Effect.never)))
 })
 
 export const layer = Layer.scopedDiscard(make)

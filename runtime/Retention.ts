@@ -11,8 +11,8 @@ import { ReadAhead } from "./ReadAhead.ts"
 import { written } from "./Written.ts"
 
 const every = Schedule.fixed("15 seconds")
-/** Rows per delete: some 2 ms of a blocked loop. */
-const sliceRows = 1000
+/** Rows per delete: some 1 ms of a blocked loop. */
+const sliceRows = 500
 const neighbourRows = 32
 const pauseMs = 10
 /** How long the checkpoints of quiet nodes may take before the round is given up until the next. */

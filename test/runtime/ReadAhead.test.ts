@@ -199,23 +199,28 @@ const recording = () => {
 }
 
 describe("what commits write over", { timeout: 30_000 }, () => {
-  it.live("is looked at every ten seconds, and the ends of the ledger before a bucket of it ends", () =>
-    Effect.gen(function* () {
-      const { layer, texts } = recording()
-      const about = (what: string) => texts().filter((text) => text.includes(what)).length
-      yield* inHistory(
-        Effect.gen(function* () {
-          yield* elapse(1000)
-          const kinds = ["freePages", "logBytes", "checkpoints", "history_marks"]
-          expect(kinds.map(about)).toEqual([1, 1, 1, 1])
-          expect([epoch % 300_000, about("traffic_facts")]).toEqual([0, 0])
-          yield* elapse(250_000, 1000)
-          expect(about("traffic_facts")).toBe(0)
-          yield* elapse(60_000, 1000)
-          expect(about("traffic_facts")).toBe(2)
-          expect(about("checkpoints")).toBeGreaterThan(30)
-        }).pipe(Effect.provide(CommitPages.layer.pipe(Layer.provide(layer))))
-      )
-    })
+  it.live(
+    "is looked at every ten seconds, the log every second, and the ends of the ledger before a bucket of it ends",
+    () =>
+      Effect.gen(function* () {
+        const { layer, texts } = recording()
+        const about = (what: string) => texts().filter((text) => text.includes(what)).length
+        yield* inHistory(
+          Effect.gen(function* () {
+            yield* elapse(1000)
+            const kinds = ["freePages", "checkpoints", "history_marks"]
+            expect(kinds.map(about)).toEqual([1, 1, 1])
+            const logs = about("logBytes")
+            yield* elapse(8000, 1000)
+            expect([...kinds.map(about), about("logBytes") - logs]).toEqual([1, 1, 1, 8])
+            expect([epoch % 300_000, about("traffic_facts")]).toEqual([0, 0])
+            yield* elapse(250_000, 1000)
+            expect(about("traffic_facts")).toBe(0)
+            yield* elapse(60_000, 1000)
+            expect(about("traffic_facts")).toBe(2)
+            expect(about("checkpoints")).toBeGreaterThan(30)
+          }).pipe(Effect.provide(CommitPages.layer.pipe(Layer.provide(layer))))
+        )
+      })
   )
 })

@@ -185,7 +185,7 @@ describe("retention", { timeout: 30_000 }, () => {
           alerts: null
         }
         // Rows of a node that is long gone: nothing has to cover them.
-        for (let i = 0; i < 4500; i++) {
+        for (let i = 0; i < 2300; i++) {
           if (!journal.room()) yield* journal.flushed
           journal.offerRow(row, vector, vector.length, () => undefined)
         }
@@ -196,7 +196,7 @@ describe("retention", { timeout: 30_000 }, () => {
         handle().exec("COMMIT")
         yield* elapse(500, 10)
 
-        expect(slices).toEqual([1000, 1000, 1000, 1000, 500])
+        expect(slices).toEqual([500, 500, 500, 500, 300])
         expect(yield* journalRows).toEqual([])
       }),
       { wrap }
