@@ -88,14 +88,19 @@ export interface Remembered {
   readonly told: Told
 }
 
-/** Posts at once, without waiting for the commit; the agent's clock is ahead of ours. Remembers what is acknowledged. */
+/**
+ * Posts at once, without waiting for the commit; the agent's clock is ahead of ours. Who calls the result has remembered
+ * what is acknowledged, or found on the disk although no answer could be given any more.
+ */
 export const tell = (id: number, told: Omit<Told, "at">, memory: Array<Remembered>, aheadMs = 0) =>
   Effect.gen(function* () {
     const at = (yield* Hands).now
     const full = { ...told, at: at + aheadMs }
     const answers: Array<Answer> = post(yield* Intake, id, reportOf(full))
-    return () => {
-      if (answers[0]?._tag === "Acknowledged") memory.push({ id, at, told: full })
+    return (isFound: (id: number, at: number) => boolean = () => false) => {
+      if (answers.length === 0 ? isFound(id, at) : answers[0]?._tag === "Acknowledged") {
+        memory.push({ id, at, told: full })
+      }
     }
   })
 
