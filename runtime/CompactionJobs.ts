@@ -3,6 +3,7 @@ import { type Context, Effect } from "effect"
 import type { NodeId } from "../schema/Ids.ts"
 import { type FoldedTier, nextTier } from "../src/core/Tier.ts"
 import type { HistoryWrite } from "../src/store/History.ts"
+import { dropAhead } from "../src/store/ReadAhead.ts"
 import {
   type Fold,
   foldOf,
@@ -21,6 +22,7 @@ import type { Journal } from "./Journal.ts"
 import type { NodeActor } from "./NodeActor.ts"
 import type { NodeSupervisor } from "./NodeSupervisor.ts"
 import type { ReadAhead } from "./ReadAhead.ts"
+import type { Give } from "./Slices.ts"
 
 /** A report that arrived just before its stretch ended is committed within this. */
 export const graceMs = 2000
@@ -113,12 +115,14 @@ interface FoldJob {
 }
 
 /** Folds a node's oldest stretch; gives way between two series, and to nobody else's fold of the same node. */
-function* foldNode(tools: Tools, { from, id, mark, now }: FoldJob, brought?: FoldSource): Generator<void, boolean> {
+function* foldNode(tools: Tools, { from, id, mark, now }: FoldJob, brought?: FoldSource): Generator<Give, boolean> {
   if (mark.isBusy) return false
   mark.isBusy = true
   let isOffered = false
   try {
     const fold = yield* foldOf(tools, id, mark, from, brought)
+    // To delete a chunk SQLite reads all of it: what was read for computing may be gone from memory again.
+    if (fold?.write.joined !== undefined) yield [dropAhead("raw", fold.write.joined.ids)]
     if (fold === undefined) mark.waiting[from] = Number.POSITIVE_INFINITY
     else isOffered = offer(tools, mark, fold.write, (committed) => committed && settleFold(tools, mark, from, fold))
   } catch (cause) {
@@ -145,7 +149,7 @@ const settleFold = ({ marks }: Tools, mark: Mark, from: FoldedTier, { damaged, w
 }
 
 /** Work on one node, which gives way between its steps. */
-export type Steps<A = unknown> = () => Generator<void, A>
+export type Steps<A = unknown> = () => Generator<Give, A>
 /** Seals or folds one node. */
 export interface Job<A = unknown> {
   readonly steps: Steps<A>

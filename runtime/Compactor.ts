@@ -1,5 +1,5 @@
 // Seals what waits in the journal into chunks and folds chunks into tiers, a little at a time, in the journal's commits.
-import { Clock, Context, Effect, Layer, Schedule } from "effect"
+import { Chunk, Clock, Context, Effect, Layer, Schedule } from "effect"
 import type { NodeId } from "../schema/Ids.ts"
 import { atOnce } from "../src/core/Steps.ts"
 import { type FoldedTier, foldedTiers } from "../src/core/Tier.ts"
@@ -17,8 +17,8 @@ import { ReadAhead } from "./ReadAhead.ts"
 import { type Give, inSlices } from "./Slices.ts"
 
 const every = Schedule.spaced("1 second")
-/** Jobs that are read for at once: a trip to the thread that reads takes turns of the loop, whatever it brings. */
-const jobsAtOnce = 8
+/** Seals that are read for at once: a trip to the thread that reads takes turns of the loop, whatever it brings. */
+const sealsAtOnce = 8
 /** Nodes whose chunks are looked up in one round, when their marks were read from the disk: 20 µs each. */
 const lookupsMax = 500
 
@@ -53,8 +53,13 @@ function* unknown({ marks, supervisor }: Tools): Generator<Give, void> {
   yield looks
 }
 
+interface Jobs {
+  readonly seals: ReadonlyArray<Job>
+  readonly folds: ReadonlyArray<Job>
+}
+
 /** What is due now, seals first: rows that are not sealed hold up the journal, chunks hold up nothing. */
-function* dueJobs(tools: Tools, now: number): Generator<Give, ReadonlyArray<Job>> {
+function* dueJobs(tools: Tools, now: number): Generator<Give, Jobs> {
   yield* unknown(tools)
   const seals: Array<Job> = []
   const folds: Array<Job> = []
@@ -78,7 +83,7 @@ function* dueJobs(tools: Tools, now: number): Generator<Give, ReadonlyArray<Job>
       break
     }
   }
-  return [...seals, ...folds]
+  return { seals, folds }
 }
 
 interface CompactorFigures {
@@ -88,7 +93,7 @@ interface CompactorFigures {
 const isTaking = ({ writer }: Tools): boolean => writer.closed() === undefined && writer.room()
 
 /** Does jobs one after the other; stops early when the journal takes nothing more. */
-function* worked(tools: Tools, jobs: ReadonlyArray<Steps>, figures: CompactorFigures): Generator<void, void> {
+function* worked(tools: Tools, jobs: ReadonlyArray<Steps>, figures: CompactorFigures): Generator<Give, void> {
   for (const steps of jobs) {
     if (!isTaking(tools)) return
     yield* steps()
@@ -97,16 +102,19 @@ function* worked(tools: Tools, jobs: ReadonlyArray<Steps>, figures: CompactorFig
   }
 }
 
-/** Does jobs a few at a time; what the next few work on is read meanwhile. */
-const work = (tools: Tools, jobs: ReadonlyArray<Job>, figures: CompactorFigures): Effect.Effect<void> =>
+/**
+ * Does jobs a few at a time; what the next few work on is read meanwhile. Folds go one by one: each changes all that it
+ * was made of, which shall still be in memory by then.
+ */
+const work = (tools: Tools, { folds, seals }: Jobs, figures: CompactorFigures): Effect.Effect<void> =>
   Effect.gen(function* () {
-    figures.behind = jobs.length
-    const few = (at: number) =>
-      Effect.forEach(jobs.slice(at, at + jobsAtOnce), ({ brought }) => brought, { concurrency: "unbounded" })
-    let now = yield* few(0)
-    for (let at = 0; now.length > 0 && isTaking(tools);) {
-      at += jobsAtOnce
-      const [, next] = yield* Effect.all([inSlices(worked(tools, now, figures)), few(at)], { concurrency: 2 })
+    figures.behind = seals.length + folds.length
+    const groups = [...Chunk.chunksOf(Chunk.fromIterable(seals), sealsAtOnce), ...folds.map((fold) => [fold])]
+    const read = (group: Iterable<Job>) => Effect.forEach(group, ({ brought }) => brought, { concurrency: "unbounded" })
+    let now = yield* read(groups[0] ?? [])
+    for (let at = 1; now.length > 0 && isTaking(tools); at++) {
+      const doing = inSlices(worked(tools, now, figures), tools.ahead)
+      const [, next] = yield* Effect.all([doing, read(groups[at] ?? [])], { concurrency: 2 })
       now = next
     }
   })
@@ -139,7 +147,8 @@ const make = Effect.gen(function* () {
     yield* tools.marks.ready
     // Bounded: a disk that does not answer leaves its jobs due for ever.
     for (let rounds = 0; rounds < drainRoundsMax; rounds++) {
-      const jobs = atOnce(dueJobs(tools, yield* Clock.currentTimeMillis))
+      const { folds, seals } = atOnce(dueJobs(tools, yield* Clock.currentTimeMillis))
+      const jobs = [...seals, ...folds]
       for (const job of jobs) atOnce(job.steps())
       yield* tools.writer.flushed
       yield* pause
@@ -149,7 +158,9 @@ const make = Effect.gen(function* () {
   return Compactor.of({
     behind: () => figures.behind,
     foldNow: (id, from, now) =>
-      Effect.flatMap(folding(tools, { id, mark: tools.marks.of(id), from, now }).brought, (steps) => inSlices(steps())),
+      Effect.flatMap(folding(tools, { id, mark: tools.marks.of(id), from, now }).brought, (steps) =>
+        inSlices(steps(), tools.ahead)
+      ),
     drain
   })
 })
