@@ -11,8 +11,9 @@ import {
   rmSync,
   statSync
 } from "node:fs"
-import { basename, dirname, join } from "node:path"
+import { dirname } from "node:path"
 import { parseKey } from "../auth/Vault.ts"
+import { draftOf, removeAbandoned, removeDraft, touchDraft } from "./Draft.ts"
 import { filesOf, flushFile, flushFolder } from "./Home.ts"
 import * as Integrity from "./Integrity.ts"
 
@@ -180,18 +181,23 @@ export const snapshot = async ({ expected, file, home, madeAt, pause, progress }
   }
   const [fault] = Integrity.fileFaults(database)
   if (fault !== undefined) throw new SnapshotRefused(`${database} is damaged: ${fault}`)
-  const draft = join(dirname(file), `.${basename(file)}.${process.pid}.draft`)
+  removeAbandoned(dirname(file))
+  const draft = draftOf(file)
   closeSync(openSync(draft, "wx", 0o600))
+  const checking: Progress = (what, done) => {
+    touchDraft(draft)
+    progress(what, done)
+  }
   try {
     await copyPages(database, draft, progress)
     carry(draft, home, madeAt)
-    await proved(draft, expected, progress, pause)
+    await proved(draft, expected, checking, pause)
     place(draft, file)
     return statSync(file).size
   } catch (cause) {
     if (cause instanceof SnapshotRefused) throw new SnapshotRefused(cause.message.replaceAll(draft, database))
     throw cause
   } finally {
-    for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(draft + suffix, { force: true })
+    removeDraft(draft)
   }
 }

@@ -1,6 +1,6 @@
 // Backup, restore, check and the lock, with real processes on real homes, under load and under kills.
 import Sqlite from "better-sqlite3"
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, watch, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, watch, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { begin, command, contentsOf, type Running, twinOf, usedHome } from "../../support/Commands.ts"
@@ -120,6 +120,24 @@ describe("backup", { timeout: 120_000 }, () => {
     backup.child.kill("SIGINT")
     const { code, stdout } = await backup.ended
     expect([code, stdout, readdirSync(target)]).toEqual([130, "", []])
+  })
+
+  it("removes what a killed backup left in the folder, long after it, and nothing that somebody may still work on", async () => {
+    const home = twinOf(ended)
+    const target = makeHome()
+    const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000)
+    const left = (name: string, hours: number) => {
+      writeFileSync(join(target, name), "half")
+      utimesSync(join(target, name), hoursAgo(hours), hoursAgo(hours))
+    }
+    left(".old.db.7.watchpost-draft", 7)
+    left(".old.db.7.watchpost-draft-journal", 7)
+    left(".new.db.8.watchpost-draft", 5)
+    left(".mine.draft", 700)
+    left("theirs.watchpost-draft", 700)
+    expect((await command(home, ["backup", join(target, "b.db")])).code).toBe(0)
+    const kept = [".mine.draft", ".new.db.8.watchpost-draft", "b.db", "theirs.watchpost-draft"]
+    expect(readdirSync(target).sort()).toEqual(kept)
   })
 
   it("refuses a damaged database and leaves no file", async () => {

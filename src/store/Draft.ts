@@ -1,0 +1,38 @@
+// Backups that are not finished: under which name they stand, and what becomes of those that nobody finishes.
+import { readdirSync, rmSync, statSync, utimesSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
+
+const ending = ".watchpost-draft"
+/**
+ * A backup touches its draft at every step, and the check of a large table is a step of minutes. A draft that nobody
+ * touched for so long was left by a kill, or by the loss of power; whether its process lives cannot be told where
+ * several machines or containers write to one folder.
+ */
+const abandonedMs = 6 * 3_600_000
+
+/** SQLite's own files beside a database. */
+const suffixes = ["", "-journal", "-wal", "-shm"]
+
+/** Where the backup of this process is made before it gets its name. */
+export const draftOf = (file: string): string => join(dirname(file), `.${basename(file)}.${process.pid}${ending}`)
+
+/** Tells others that the draft is being worked on. */
+export const touchDraft = (draft: string): void => {
+  const now = new Date()
+  utimesSync(draft, now, now)
+}
+
+export const removeDraft = (draft: string): void => {
+  for (const suffix of suffixes) rmSync(draft + suffix, { force: true })
+}
+
+/** Removes the drafts of a folder that were abandoned: each is as large as a database, and may hold its key. */
+export const removeAbandoned = (folder: string): void => {
+  const before = Date.now() - abandonedMs
+  for (const name of readdirSync(folder)) {
+    if (!name.startsWith(".") || !name.endsWith(ending)) continue
+    const draft = join(folder, name)
+    const found = statSync(draft, { throwIfNoEntry: false })
+    if (found?.isFile() === true && found.mtimeMs < before) removeDraft(draft)
+  }
+}
