@@ -19,6 +19,8 @@ import { type Give, inSlices } from "./Slices.ts"
 const every = Schedule.spaced("1 second")
 /** Seals that are read for at once: a trip to the thread that reads takes turns of the loop, whatever it brings. */
 const sealsAtOnce = 8
+/** Folds of one round, some ten seconds beside a busy disk: then the seals that have come due meanwhile go first again. */
+const foldsPerRound = 64
 /** Nodes whose chunks are looked up in one round, when their marks were read from the disk: 20 µs each. */
 const lookupsMax = 500
 
@@ -53,9 +55,9 @@ function* unknown({ marks, supervisor }: Tools): Generator<Give, void> {
   yield looks
 }
 
-interface Jobs {
-  readonly seals: ReadonlyArray<Job>
-  readonly folds: ReadonlyArray<Job>
+interface Jobs<J = Job> {
+  readonly seals: ReadonlyArray<J>
+  readonly folds: ReadonlyArray<J>
 }
 
 /** What is due now, seals first: rows that are not sealed hold up the journal, chunks hold up nothing. */
@@ -103,14 +105,21 @@ function* worked(tools: Tools, jobs: ReadonlyArray<Steps>, figures: CompactorFig
 }
 
 /**
- * Does jobs a few at a time; what the next few work on is read meanwhile. Folds go one by one: each changes all that it
+ * What a round does, a few at a time: what a group works on is read at once. Folds go one by one: each changes all that it
  * was made of, which shall still be in memory by then.
  */
-const work = (tools: Tools, { folds, seals }: Jobs, figures: CompactorFigures): Effect.Effect<void> =>
+export const groupsOf = <J>({ folds, seals }: Jobs<J>): ReadonlyArray<ReadonlyArray<J>> => [
+  ...Array.from(Chunk.chunksOf(Chunk.fromIterable(seals), sealsAtOnce), Chunk.toReadonlyArray),
+  ...folds.slice(0, foldsPerRound).map((fold) => [fold])
+]
+
+/** Does jobs group by group; what the next one works on is read meanwhile. */
+const work = (tools: Tools, jobs: Jobs, figures: CompactorFigures): Effect.Effect<void> =>
   Effect.gen(function* () {
-    figures.behind = seals.length + folds.length
-    const groups = [...Chunk.chunksOf(Chunk.fromIterable(seals), sealsAtOnce), ...folds.map((fold) => [fold])]
-    const read = (group: Iterable<Job>) => Effect.forEach(group, ({ brought }) => brought, { concurrency: "unbounded" })
+    figures.behind = jobs.seals.length + jobs.folds.length
+    const groups = groupsOf(jobs)
+    const read = (group: ReadonlyArray<Job>) =>
+      Effect.forEach(group, ({ brought }) => brought, { concurrency: "unbounded" })
     let now = yield* read(groups[0] ?? [])
     for (let at = 1; now.length > 0 && isTaking(tools); at++) {
       const doing = inSlices(worked(tools, now, figures), tools.ahead)

@@ -1,7 +1,7 @@
 // What history remembers of a fleet: exactly what was acknowledged, through seals, folds, restarts and kills.
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Compactor } from "../../runtime/Compactor.ts"
+import { Compactor, groupsOf } from "../../runtime/Compactor.ts"
 import { HistoryMarks } from "../../runtime/HistoryMarks.ts"
 import type { HistoryAgg } from "../../schema/History.ts"
 import { NodeId } from "../../schema/Ids.ts"
@@ -218,6 +218,18 @@ describe("compaction", { timeout: 120_000 }, () => {
       })
     )
   )
+})
+
+describe("a round", () => {
+  const numbered = (what: string, count: number) => Array.from({ length: count }, (_, i) => `${what} ${i}`)
+
+  it("seals all that is due, eight at once, and folds one by one, and no more than lets seals wait for seconds", () => {
+    const [seals, folds] = [numbered("seal", 20), numbered("fold", 3000)]
+    const groups = groupsOf({ seals, folds })
+    expect(groups.map((group) => group.length)).toEqual([8, 8, 4, ...folds.slice(0, 64).map(() => 1)])
+    expect(groups.flat()).toEqual([...seals, ...folds.slice(0, 64)])
+    expect(groupsOf({ seals: [], folds: [] })).toEqual([])
+  })
 })
 
 describe("a kill", { timeout: 120_000 }, () => {
