@@ -33,6 +33,7 @@ import { addRow, detailsOf } from "./TailRows.ts"
 
 /** Rows of a chunk at most; a node with as many is sealed whatever the time, also when the clock was set back. */
 export const sealRowsMax = 256
+
 export interface Shelves {
   readonly journal: Context.Tag.Service<typeof JournalStore>
   readonly history: Context.Tag.Service<typeof HistoryStore>

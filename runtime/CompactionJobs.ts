@@ -157,16 +157,20 @@ export interface Job<A = unknown> {
   readonly brought: Effect.Effect<Steps<A>>
 }
 
-export const sealing = (tools: Tools, job: SealJob): Job => ({
-  steps: () => sealNode(tools, job),
-  brought: Effect.suspend(() => tools.ahead.toSeal(sealQuestion(job.actor))).pipe(
-    Effect.map((source) => () => sealNode(tools, job, source))
-  )
+/** `read` gives what the steps work on, or nothing: then they read by themselves. */
+const jobOf = <S, A>(read: () => Effect.Effect<S | undefined>, steps: (brought?: S) => Generator<Give, A>): Job<A> => ({
+  steps: () => steps(),
+  brought: Effect.map(Effect.suspend(read), (source) => () => steps(source))
 })
 
-export const folding = (tools: Tools, job: FoldJob): Job<boolean> => ({
-  steps: () => foldNode(tools, job),
-  brought: Effect.suspend(() => tools.ahead.toFold(foldQuestion(job.id, job.mark, job.from))).pipe(
-    Effect.map((source) => () => foldNode(tools, job, source))
+export const sealing = (tools: Tools, job: SealJob): Job =>
+  jobOf(
+    () => tools.ahead.toSeal(sealQuestion(job.actor)),
+    (brought) => sealNode(tools, job, brought)
   )
-})
+
+export const folding = (tools: Tools, job: FoldJob): Job<boolean> =>
+  jobOf(
+    () => tools.ahead.toFold(foldQuestion(job.id, job.mark, job.from)),
+    (brought) => foldNode(tools, job, brought)
+  )

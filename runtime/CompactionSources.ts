@@ -8,7 +8,7 @@ import type { TailRow } from "../src/store/JournalStatements.ts"
 export const rowsAtOnce = 32
 /** Chunks that one fold takes: more than a stretch usually has, so that nodes that crash often are folded too. */
 const foldPartsMax = 64
-/** Bytes after which a fold takes no further chunk: a dozen of them wait in memory, and a usual stretch has a fiftieth. */
+/** Bytes after which a fold takes no further chunk: two of them wait in memory, and a usual stretch has a fiftieth. */
 const foldBytesMax = 8_388_608
 
 export interface SealQuestion {
@@ -86,7 +86,7 @@ export interface PackedSeal {
   readonly found: Float64Array
   readonly receivedAt: Float64Array
   readonly changes: ReadonlyArray<string | null>
-  /** One behind the other; each ends where `ends` says. */
+  /** All of its buffer: one behind the other, each ends where `ends` says. */
   readonly vectors: Uint8Array
   readonly ends: Uint32Array
 }
@@ -100,21 +100,22 @@ export const packed = ({ details, rows: bySeq, seqs }: SealSource): PackedSeal =
     found: Float64Array.from(rows, ({ seq }) => seq),
     receivedAt: Float64Array.from(rows, ({ receivedAt }) => receivedAt),
     changes: rows.map((row) => row.details),
+    // A copy of its own: a short Buffer is a piece of a larger one, which would be sent along.
     vectors: new Uint8Array(Buffer.concat(rows.map(({ vector }) => vector))),
     ends: Uint32Array.from(rows, ({ vector }) => (end += vector.length))
   }
 }
 
 export const unpacked = (nodeId: NodeId, packedSeal: PackedSeal): SealSource => {
-  const { changes, details, ends, found, receivedAt, seqs, vectors } = packedSeal
+  const { changes, details, ends, found, receivedAt, seqs } = packedSeal
+  const vectors = Buffer.from(packedSeal.vectors.buffer as ArrayBuffer)
   const rows = new Map<number, TailRow>()
   found.forEach((seq, i) => {
-    const from = vectors.byteOffset + (ends[i - 1] ?? 0)
     rows.set(seq, {
       seq,
       nodeId,
       receivedAt: receivedAt[i] as number,
-      vector: Buffer.from(vectors.buffer as ArrayBuffer, from, vectors.byteOffset + (ends[i] as number) - from),
+      vector: vectors.subarray(ends[i - 1] ?? 0, ends[i]),
       details: changes[i] ?? null
     })
   })
